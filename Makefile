@@ -38,7 +38,8 @@ $(STAMP): pyproject.toml constraints.txt
 	        echo "$$found cannot make a virtual environment (on Debian: install python3-venv)." >&2; \
 	        exit 1; }; \
 	fi
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
+	@echo "Setting up .venv: this takes some minutes, most of it for torch."
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[all,dev]'
 	@touch $(STAMP)
 
 demo: $(STAMP)

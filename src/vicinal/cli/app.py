@@ -1,0 +1,70 @@
+"""
+The command line as a whole: which commands there are, and what becomes of an error.
+
+Knows nothing of what a command does. Exit codes: 0 done, 1 one of our errors (one line on stderr),
+2 misuse, 130 interrupted. Any other exception is a fault of vicinal and shows its traceback.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import vicinal
+from vicinal.cli.index import index
+from vicinal.cli.models import models
+from vicinal.cli.output import quieten
+from vicinal.cli.store import store
+from vicinal.errors import VicinalError
+
+
+class Commands(TyperGroup):
+    """The top group: turns what a command raises into a line and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except VicinalError as error:
+            typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(130) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop, if it was asked for."""
+    if wanted:
+        typer.echo(f"vicinal {vicinal.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Language models that look up how their own neighborhood goes on."""
+
+
+app.command()(index)
+app.add_typer(store)
+app.add_typer(models)
+
+
+def main() -> None:
+    """Run the command line."""
+    quieten()
+    app(prog_name="vicinal")
