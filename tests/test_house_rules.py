@@ -202,8 +202,15 @@ def generator():
 
 def test_commands_are_documented(generator):
     """The pages in ``docs/commands`` are those the command line would write today."""
-    written = {p.name: p.read_text("utf-8") for p in (ROOT / "docs" / "commands").glob("*.md")}
+    found = (ROOT / "docs" / "commands").glob("*.md")
+    written = {p.relative_to(ROOT): p.read_text("utf-8") for p in found}
     assert written == generator.pages(), "run: make docs"
+
+
+def test_readme_lists_every_file(generator):
+    """The README ends with the tree of today's files, each with its comment."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text == generator.readme(text), "run: make docs"
 
 
 def test_every_command_has_help_with_an_example(generator):
