@@ -1,0 +1,220 @@
+"""
+Finding the parameters of a family of lines, and λ, that minimize an objective.
+
+Two optimizers: the paper's Adam (from w = 1, b = 0, in the data's own units), and L-BFGS, which
+takes seconds. L-BFGS works in units in which distances have a spread of one, first on a few
+hundred positions, then on more, then on all: the first steps, which go far, need no precision.
+Knows nothing of the contextual calibration (`contextual`).
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from vicinal.errors import CalibrationError
+from vicinal.locality.calibration import AbstractCalibration, LevelCalibration
+from vicinal.locality.families import Family, family
+from vicinal.locality.objective import Loss, Objective, Observations
+
+OPTIMIZERS = ("lbfgs", "adam")
+PAPER_LAM = 0.25
+STAGES = (256, 2048)  # positions of the first rounds of L-BFGS
+MAX_LOGIT = 12.0  # λ stays inside (6e-6, 1 - 6e-6)
+
+Vector = Float64[Tensor, " x"]
+Function = Callable[[Vector], tuple[float, Vector]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """
+    How to fit. *lam* is λ, or None to learn it.
+
+    Under the objective ``knn``, which does not see λ, it is learned on the mixture afterwards.
+    *epochs*, *learning_rate* and *batch* are Adam's; the defaults are the paper's and, for the
+    batch, its released code's.
+    """
+
+    objective: str = "mixture"
+    optimizer: str = "lbfgs"
+    lam: float | None = None
+    epochs: int = 200
+    learning_rate: float = 1e-4
+    batch: int = 2800
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise CalibrationError(
+                f"Expected an optimizer of {', '.join(OPTIMIZERS)}, found: {self.optimizer!r}."
+            )
+        if self.lam is not None and not 0 <= self.lam < 1:
+            raise CalibrationError(f"λ must be in [0, 1), was: {self.lam}. Try 0.25.")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A calibration, its λ, and how they were found."""
+
+    calibration: AbstractCalibration
+    lam: float
+    loss: float
+    coverage: float
+    n_positions: int
+    evaluations: float
+    seconds: float
+
+
+def fit_lines(
+    observations: Observations,
+    name: str,
+    recipe: Recipe = Recipe(),
+    *,
+    n_levels: int,
+    start: LevelCalibration | None = None,
+) -> Fitted:
+    """Fit the family *name* from *start*, or from one weight for all where there is none."""
+    began = time.perf_counter()
+    chosen = family(name, n_levels)
+    search = _adam if recipe.optimizer == "adam" else _lbfgs
+    theta, lam, evaluations = search(observations, chosen, recipe, start)
+    weights, biases = chosen.lines(theta)
+    if lam is None:
+        lam = _learn_lam(observations, (weights, biases))
+    loss = Objective(observations, recipe.objective)(weights, biases, lam).value
+    if not math.isfinite(loss):
+        raise CalibrationError(
+            f"Fitting {name!r} ended at a loss of {loss}: the distances span too much for it. "
+            "Fit with the optimizer lbfgs, or on more positions."
+        )
+    seconds = time.perf_counter() - began
+    calibration = LevelCalibration(weights.float(), biases.float())
+    return Fitted(
+        calibration, lam, loss, observations.coverage, len(observations), evaluations, seconds
+    )
+
+
+def spread(observations: Observations) -> float:
+    """Give the typical difference between a position's farthest and nearest neighbor."""
+    distances = observations.distances
+    farthest = distances.masked_fill(distances.isinf(), -math.inf).amax(1)
+    typical = (farthest - distances.amin(1)).nan_to_num(0.0, 0.0, 0.0).median().item()
+    return typical if typical > 0 else 1.0
+
+
+def minimize(function: Function, start: Vector, *, steps: int = 100) -> tuple[Vector, int]:
+    """Find a minimum by L-BFGS; give it and how often the function was asked."""
+    x = start.clone()
+    asked = 0
+    optimizer = torch.optim.LBFGS(
+        [x],
+        max_iter=steps,
+        tolerance_grad=1e-6,
+        tolerance_change=1e-8,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure() -> float:
+        nonlocal asked
+        asked += 1
+        value, x.grad = function(x.detach())
+        return value
+
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    return x.detach(), asked
+
+
+def _lbfgs(
+    observations: Observations, chosen: Family, recipe: Recipe, start: LevelCalibration | None
+) -> tuple[Vector, float | None, float]:
+    unit = spread(observations)
+    units = torch.ones(chosen.n_parameters + 1, dtype=torch.float64)
+    units[: chosen.n_weights] /= unit
+    if start is None:
+        n_levels = len(chosen.fixed)
+        start = LevelCalibration(torch.full((n_levels,), 5 / unit), torch.zeros(n_levels))
+    lam = PAPER_LAM if recipe.lam is None else recipe.lam
+    x = torch.cat([chosen.nearest(start), torch.tensor([_logit(lam)])]) / units
+    order = torch.randperm(len(observations), generator=torch.Generator().manual_seed(0))
+    evaluations = 0.0
+    for size in [s for s in STAGES if 4 * s <= len(observations)] + [len(observations)]:
+        some = observations if size == len(observations) else observations.rows(order[:size])
+        if some.coverage == 0:
+            continue
+        x, asked = minimize(_function(Objective(some, recipe.objective), chosen, units, recipe), x)
+        evaluations += asked * size / len(observations)
+    theta = (x * units)[:-1]
+    return theta, _lam_found(recipe, x[-1]), evaluations
+
+
+def _adam(
+    observations: Observations, chosen: Family, recipe: Recipe, start: LevelCalibration | None
+) -> tuple[Vector, float | None, float]:
+    identity = LevelCalibration.identity(len(chosen.fixed))
+    lam = PAPER_LAM if recipe.lam is None else recipe.lam
+    x = torch.cat([chosen.nearest(start or identity), torch.tensor([_logit(lam)])])
+    units = torch.ones_like(x)
+    rows = torch.split(torch.arange(len(observations)), recipe.batch)
+    batches = [observations.rows(r) for r in rows]
+    functions = [
+        _function(Objective(batch, recipe.objective), chosen, units, recipe)
+        for batch in batches
+        if recipe.objective == "mixture" or batch.coverage > 0
+    ]
+    optimizer = torch.optim.Adam([x], lr=recipe.learning_rate)
+    for _ in range(recipe.epochs):
+        for function in functions:
+            _, x.grad = function(x.detach())
+            optimizer.step()
+    return x.detach()[:-1], _lam_found(recipe, x[-1]), float(recipe.epochs)
+
+
+def _function(objective: Objective, chosen: Family, units: Vector, recipe: Recipe) -> Function:
+    learned = recipe.lam is None and objective.name == "mixture"
+
+    def function(x: Vector) -> tuple[float, Vector]:
+        parameters = x * units
+        lam = _lam(parameters[-1]) if learned else _given(recipe)
+        loss = objective(*chosen.lines(parameters[:-1]), lam)
+        return loss.value, _chain(loss, chosen, learned=learned) * units
+
+    return function
+
+
+def _chain(loss: Loss, chosen: Family, *, learned: bool) -> Vector:
+    slope = chosen.to_weights.T @ loss.weights + chosen.to_biases.T @ loss.biases
+    return torch.cat([slope, torch.tensor([loss.logit_lam if learned else 0.0]).double()])
+
+
+def _learn_lam(observations: Observations, lines: tuple[Vector, Vector]) -> float:
+    """Fit λ alone on the mixture, the lines held fixed."""
+    objective = Objective(observations, "mixture")
+
+    def function(x: Vector) -> tuple[float, Vector]:
+        loss = objective(*lines, _lam(x[0]))
+        return loss.value, torch.tensor([loss.logit_lam], dtype=torch.float64)
+
+    x, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)], dtype=torch.float64), steps=20)
+    return _lam(x[0])
+
+
+def _lam_found(recipe: Recipe, logit: Tensor) -> float | None:
+    if recipe.lam is not None:
+        return recipe.lam
+    return _lam(logit) if recipe.objective == "mixture" else None
+
+
+def _given(recipe: Recipe) -> float:
+    return PAPER_LAM if recipe.lam is None else recipe.lam
+
+
+def _lam(logit: Tensor) -> float:
+    return torch.sigmoid(logit.clamp(-MAX_LOGIT, MAX_LOGIT)).item()
+
+
+def _logit(lam: float) -> float:
+    return max(-MAX_LOGIT, math.log(lam / (1 - lam))) if lam > 0 else -MAX_LOGIT
