@@ -1,0 +1,23 @@
+"""The store on disk: entries by document, written safely, read through maps."""
+
+from vicinal.datastore.build import BuildOptions, Built, build
+from vicinal.datastore.encoded import EncodedDocument, encoded_document
+from vicinal.datastore.identity import StoreIdentity
+from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
+from vicinal.datastore.store import Datastore
+from vicinal.datastore.writer import Writer
+
+__all__ = [
+    "BuildOptions",
+    "Built",
+    "Datastore",
+    "EncodedDocument",
+    "Segment",
+    "Snapshot",
+    "StoreIdentity",
+    "StoredDocument",
+    "StoredSpan",
+    "Writer",
+    "build",
+    "encoded_document",
+]

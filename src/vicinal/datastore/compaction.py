@@ -1,0 +1,173 @@
+"""
+Merging segments: which ones, and how, without holding their entries in memory.
+
+Knows nothing of locks; the writer calls.
+"""
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from vicinal.datastore import manifest
+from vicinal.datastore.files import StoreFiles
+from vicinal.datastore.identity import StoreIdentity
+from vicinal.datastore.manifest import DocumentRow, SegmentRow, State
+from vicinal.datastore.opening import outputs_layout
+from vicinal.datastore.segment_file import (
+    REMEDY,
+    Layout,
+    read_blocks,
+    sha256_of,
+    sync_directory,
+    write_file,
+)
+from vicinal.errors import CorruptStoreError
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Segments that become one, and their live documents in the order they will have."""
+
+    segments: tuple[SegmentRow, ...]
+    documents: tuple[DocumentRow, ...]
+
+    @property
+    def n_live(self) -> int:
+        """Count the entries that survive."""
+        return sum(document.hi - document.lo for document in self.documents)
+
+
+def plan_merges(
+    state: State, *, max_entries: int, drop_outputs: bool, tolerated_dead: float
+) -> list[Merge]:
+    """Choose the segments that are small, or carry dead entries, and fill merged ones in order."""
+    live: dict[str, list[DocumentRow]] = {row.id: [] for row in state.segments}
+    for document in state.documents:
+        live[document.segment].append(document)
+    parts = [Merge((row,), tuple(live[row.id])) for row in state.segments]
+    parts = [
+        part
+        for part in parts
+        if part.n_live < max_entries / 2
+        or _dead_share(part) > tolerated_dead
+        or (drop_outputs and _has_outputs(part))
+    ]
+    groups: list[Merge] = []
+    for with_outputs in (False, True):
+        alike = [p for p in parts if drop_outputs or _has_outputs(p) is with_outputs]
+        if with_outputs and drop_outputs:
+            break
+        groups += _fill(alike, max_entries)
+    return [g for g in groups if _worthwhile(g, drop_outputs)]
+
+
+def _dead_share(part: Merge) -> float:
+    return 1 - part.n_live / sum(row.entries for row in part.segments)
+
+
+def _has_outputs(part: Merge) -> bool:
+    return any(row.outputs_sha256 is not None for row in part.segments)
+
+
+def _worthwhile(group: Merge, drop_outputs: bool) -> bool:
+    """Rewrite a single segment only if that changes anything."""
+    return (
+        len(group.segments) > 1 or _dead_share(group) > 0 or (drop_outputs and _has_outputs(group))
+    )
+
+
+def _fill(parts: list[Merge], max_entries: int) -> list[Merge]:
+    """Join neighbors as long as the result is not too large."""
+    groups: list[Merge] = []
+    for part in parts:
+        if groups and groups[-1].n_live + part.n_live <= max_entries:
+            last = groups.pop()
+            part = Merge(last.segments + part.segments, last.documents + part.documents)
+        groups.append(part)
+    return groups
+
+
+def merge(
+    connection: sqlite3.Connection,
+    files: StoreFiles,
+    identity: StoreIdentity,
+    group: Merge,
+    *,
+    drop_outputs: bool,
+) -> None:
+    """Write one segment with what lives in several, and let it take their place."""
+    merged = _write(files, identity, group, drop_outputs) if group.documents else None
+    with manifest.transaction(connection, write=True):
+        if merged is not None:
+            manifest.insert_segment(connection, merged)
+            ends = accumulate((d.hi - d.lo for d in group.documents), initial=0)
+            connection.executemany(
+                "UPDATE document SET segment = ?, lo = ?, hi = ? WHERE id = ?",
+                [
+                    (merged.id, lo, hi, document.id)
+                    for document, (lo, hi) in zip(group.documents, pairwise(ends), strict=True)
+                ],
+            )
+        connection.executemany(
+            "DELETE FROM segment WHERE id = ?", [(row.id,) for row in group.segments]
+        )
+
+
+def _write(
+    files: StoreFiles, identity: StoreIdentity, group: Merge, drop_outputs: bool
+) -> SegmentRow:
+    """Stream the live rows of a group into the files of a new segment."""
+    for row in group.segments:
+        check_sums(files, row)
+    segment, n = uuid.uuid4().hex, group.n_live
+    layout = Layout.of_entries(n, identity.key_dim)
+    digest = write_file(
+        files.entries(segment),
+        layout,
+        (b for column in layout.columns for b in _column(files, identity, group, column.name)),
+    )
+    outputs_digest = None
+    if _has_outputs(group) and not drop_outputs:
+        row = SegmentRow(segment, n, digest, None)
+        blocks = _column(files, identity, group, "outputs")
+        layout = outputs_layout(identity, row)
+        outputs_digest = write_file(files.outputs(segment), layout, blocks)
+    sync_directory(files.segments)
+    return SegmentRow(segment, n, digest, outputs_digest)
+
+
+def check_sums(files: StoreFiles, row: SegmentRow) -> None:
+    """Refuse to copy what is not what was written: the copy would get a valid checksum."""
+    wanted = {files.entries(row.id): row.sha256}
+    if row.outputs_sha256 is not None:
+        wanted[files.outputs(row.id)] = row.outputs_sha256
+    for path, digest in wanted.items():
+        found = sha256_of(path)
+        if found != digest:
+            raise CorruptStoreError(
+                f"Segment file {path.name} should have SHA-256 {digest}, has {found}. {REMEDY}"
+            )
+
+
+def _column(files: StoreFiles, identity: StoreIdentity, group: Merge, name: str) -> Iterator[bytes]:
+    """Read the live rows of a column, document after document."""
+    for row in group.segments:
+        ranges = [(d.lo, d.hi) for d in group.documents if d.segment == row.id]
+        if name == "outputs":
+            path, layout = files.outputs(row.id), outputs_layout(identity, row)
+        else:
+            path = files.entries(row.id)
+            layout = Layout.of_entries(row.entries, identity.key_dim)
+        yield from read_blocks(path, layout, name, _joined(ranges))
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join ranges that touch, so that whole segments are read in large blocks."""
+    joined: list[tuple[int, int]] = []
+    for lo, hi in ranges:
+        if joined and joined[-1][1] == lo:
+            lo = joined.pop()[0]
+        joined.append((lo, hi))
+    return joined
