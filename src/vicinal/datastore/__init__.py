@@ -2,9 +2,12 @@
 
 from vicinal.datastore.build import BuildOptions, Built, build
 from vicinal.datastore.encoded import EncodedDocument, encoded_document
+from vicinal.datastore.export import export
 from vicinal.datastore.identity import StoreIdentity
+from vicinal.datastore.info import StoreInfo, info
 from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
 from vicinal.datastore.store import Datastore
+from vicinal.datastore.verification import FileReport, Verification, repair, verify
 from vicinal.datastore.writer import Writer
 
 __all__ = [
@@ -12,12 +15,19 @@ __all__ = [
     "Built",
     "Datastore",
     "EncodedDocument",
+    "FileReport",
     "Segment",
     "Snapshot",
     "StoreIdentity",
+    "StoreInfo",
     "StoredDocument",
     "StoredSpan",
+    "Verification",
     "Writer",
     "build",
     "encoded_document",
+    "export",
+    "info",
+    "repair",
+    "verify",
 ]

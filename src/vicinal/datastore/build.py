@@ -16,7 +16,6 @@ from vicinal.errors import StoreError
 from vicinal.lm.language_model import AbstractLanguageModel, Tokens
 
 MANY_SEGMENTS = 16
-TOLERATED_DEAD = 0.2
 
 # Told how many documents were looked at and how many tokens were encoded so far.
 Progress = Callable[[int, int], None]
@@ -89,7 +88,7 @@ def build(
         gone = set(run.live) - run.seen if options.prune else set()
         run.built.removed = writer.remove([*sorted(gone), *run.tokenless])
         if len(store.state().segments) > MANY_SEGMENTS:
-            writer.compact(tolerated_dead=TOLERATED_DEAD)
+            writer.compact(lazy=True)
     return run.built
 
 

@@ -25,6 +25,8 @@ from vicinal.datastore.segment_file import (
 )
 from vicinal.errors import CorruptStoreError
 
+TOLERATED_DEAD = 0.2
+
 
 @dataclass(frozen=True)
 class Merge:
@@ -39,28 +41,38 @@ class Merge:
         return sum(document.hi - document.lo for document in self.documents)
 
 
-def plan_merges(
-    state: State, *, max_entries: int, drop_outputs: bool, tolerated_dead: float
-) -> list[Merge]:
+def plan_merges(state: State, *, max_entries: int, drop_outputs: bool, lazy: bool) -> list[Merge]:
     """Choose the segments that are small, or carry dead entries, and fill merged ones in order."""
     live: dict[str, list[DocumentRow]] = {row.id: [] for row in state.segments}
     for document in state.documents:
         live[document.segment].append(document)
     parts = [Merge((row,), tuple(live[row.id])) for row in state.segments]
-    parts = [
-        part
+    small = [part for part in parts if part.n_live < max_entries / 2]
+    wanted = {part.segments[0].id for part in (_without_giants(small) if lazy else small)}
+    wanted |= {
+        part.segments[0].id
         for part in parts
-        if part.n_live < max_entries / 2
-        or _dead_share(part) > tolerated_dead
+        if _dead_share(part) > (TOLERATED_DEAD if lazy else 0)
         or (drop_outputs and _has_outputs(part))
-    ]
+    }
+    chosen = [part for part in parts if part.segments[0].id in wanted]
     groups: list[Merge] = []
     for with_outputs in (False, True):
-        alike = [p for p in parts if drop_outputs or _has_outputs(p) is with_outputs]
-        if with_outputs and drop_outputs:
-            break
+        alike = [p for p in chosen if (_has_outputs(p) and not drop_outputs) is with_outputs]
         groups += _fill(alike, max_entries)
     return [g for g in groups if _worthwhile(g, drop_outputs)]
+
+
+def _without_giants(parts: list[Merge]) -> list[Merge]:
+    """
+    Leave out the largest while it weighs more than twice all smaller ones together.
+
+    So a store of half a million entries is not copied whenever sixteen files were saved.
+    """
+    kept = sorted(parts, key=lambda part: part.n_live)
+    while kept and kept[-1].n_live > 2 * sum(part.n_live for part in kept[:-1]):
+        kept.pop()
+    return kept
 
 
 def _dead_share(part: Merge) -> float:

@@ -5,6 +5,7 @@ Knows names only, nothing of what is in the files.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,3 +65,11 @@ class StoreFiles:
         if leftovers:
             sync_directory(self.segments)
         return len(leftovers)
+
+    def bytes_on_disk(self) -> int:
+        """Add up the sizes of all files of the store, caches included."""
+        total = 0
+        for path in self.root.rglob("*"):
+            with suppress(FileNotFoundError):  # a writer may be at work
+                total += path.stat().st_size if path.is_file() else 0
+        return total

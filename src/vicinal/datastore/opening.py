@@ -12,7 +12,7 @@ from jaxtyping import Int64
 
 from vicinal.datastore.files import StoreFiles
 from vicinal.datastore.identity import StoreIdentity
-from vicinal.datastore.manifest import DocumentRow, SegmentRow, SpanRow, State
+from vicinal.datastore.manifest import DocumentRow, SegmentRow, State
 from vicinal.datastore.segment_file import Layout, map_file
 from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
 from vicinal.errors import CorruptStoreError
@@ -22,22 +22,35 @@ Ranges = Int64[np.ndarray, "ranges 2"]
 
 def open_state(files: StoreFiles, identity: StoreIdentity, state: State) -> Snapshot:
     """Map every segment of a state and place its documents, spans and dead ranges."""
-    ends = accumulate((row.entries for row in state.segments), initial=0)
-    bases = {row.id: base for row, base in zip(state.segments, ends, strict=False)}
-    spans, counts = _spans(state, bases)
-    documents = _documents(state.documents, bases, counts)
-    dead = _array([(bases[s] + lo, bases[s] + hi) for s, lo, hi in state.dead])
-    live = _array([(document.lo, document.hi) for document in documents])
-    problems = partition_problems(live, dead, sum(row.entries for row in state.segments))
+    problems = state_problems(state)
     if problems:
-        raise CorruptStoreError(f"{files.root} contradicts itself: {'; '.join(problems)}.")
+        raise CorruptStoreError(
+            f"The manifest of {files.root} contradicts itself: {'; '.join(problems[:5])}. "
+            "Restore it from a copy, or delete the store and index again."
+        )
+    bases = _bases(state)
+    spans, counts = _spans(state, bases)
     return Snapshot(
         segments=tuple(map_segment(files, identity, r, bases[r.id]) for r in state.segments),
-        documents=documents,
+        documents=_documents(state.documents, bases, counts),
         spans=spans,
-        dead=_joined(dead),
+        dead=_joined(_dead(state, bases)),
         key_dim=identity.key_dim,
     )
+
+
+def state_problems(state: State) -> list[str]:
+    """Say where a state breaks the laws that readers rely on."""
+    bases = _bases(state)
+    live = _array([(bases[d.segment] + d.lo, bases[d.segment] + d.hi) for d in state.documents])
+    n_entries = sum(row.entries for row in state.segments)
+    return [*_partition_problems(live, _dead(state, bases), n_entries), *_span_problems(state)]
+
+
+def _bases(state: State) -> dict[str, int]:
+    """Give the global row with which each segment begins."""
+    ends = accumulate((row.entries for row in state.segments), initial=0)
+    return {row.id: base for row, base in zip(state.segments, ends, strict=False)}
 
 
 def map_segment(
@@ -72,21 +85,19 @@ def _spans(
         start = starts[row.document]
         placed.append(StoredSpan(start + row.lo, start + row.hi, row.attributes))
         counts[row.document] += 1
-    _check_spans(state.documents, state.spans)
     return tuple(placed), counts
 
 
-def _check_spans(documents: Sequence[DocumentRow], spans: Sequence[SpanRow]) -> None:
-    """Refuse documents whose spans do not cover them: their entries would have no attributes."""
-    covered = dict.fromkeys((row.id for row in documents), 0)
-    for span in spans:
+def _span_problems(state: State) -> list[str]:
+    """Name the documents whose spans do not cover them: their entries lack attributes."""
+    covered = dict.fromkeys((row.id for row in state.documents), 0)
+    for span in state.spans:
         covered[span.document] = span.hi if covered[span.document] == span.lo else -1
-    for row in documents:
-        if covered[row.id] != row.hi - row.lo:
-            raise CorruptStoreError(
-                f"The spans of document {row.name!r} should cover its {row.hi - row.lo} entries, "
-                "found a gap, an overlap or a wrong end. Index the document again."
-            )
+    return [
+        f"the spans of document {row.name!r} do not cover its {row.hi - row.lo} entries"
+        for row in state.documents
+        if covered[row.id] != row.hi - row.lo
+    ]
 
 
 def _documents(
@@ -109,6 +120,11 @@ def _documents(
     )
 
 
+def _dead(state: State, bases: Mapping[str, int]) -> Ranges:
+    """Place the dead ranges, in order."""
+    return _array([(bases[segment] + lo, bases[segment] + hi) for segment, lo, hi in state.dead])
+
+
 def _array(ranges: Sequence[tuple[int, int]]) -> Ranges:
     return np.array(ranges, np.int64).reshape(-1, 2)
 
@@ -121,7 +137,7 @@ def _joined(dead: Ranges) -> Ranges:
     return np.stack([dead[np.append(True, gaps), 0], dead[np.append(gaps, True), 1]], axis=1)
 
 
-def partition_problems(live: Ranges, dead: Ranges, n_entries: int) -> list[str]:
+def _partition_problems(live: Ranges, dead: Ranges, n_entries: int) -> list[str]:
     """Say where an entry is not in exactly one live document or dead range."""
     ranges = np.concatenate([live, dead])
     ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
@@ -131,4 +147,4 @@ def partition_problems(live: Ranges, dead: Ranges, n_entries: int) -> list[str]:
         f"entries {min(end, start)} to {max(end, start)} belong to "
         f"{'no document' if end < start else 'two documents'}"
         for end, start in zip(ends[ends != starts], starts[ends != starts], strict=True)
-    ][:5]
+    ]

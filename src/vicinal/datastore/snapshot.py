@@ -85,6 +85,11 @@ class Snapshot:
         """Count the entries that a search can find."""
         return self.n_entries - int((self.dead[:, 1] - self.dead[:, 0]).sum())
 
+    @cached_property
+    def has_outputs(self) -> bool:
+        """Say whether the model's outputs are stored for every entry."""
+        return all(segment.outputs is not None for segment in self.segments)
+
     def values(self, entries: Int64[np.ndarray, "*shape"]) -> Int32[np.ndarray, "*shape"]:
         """Look up the token that came next; entry -1 has value -1."""
         return self._gather([s.values for s in self.segments], entries, np.int32(-1))

@@ -68,23 +68,21 @@ class Writer:
         *,
         max_entries: int = MAX_ENTRIES,
         drop_outputs: bool = False,
-        tolerated_dead: float = 0.0,
+        lazy: bool = False,
     ) -> int:
         """
         Merge small segments, drop dead entries, and say how many segments were rewritten.
 
-        Segments of which no more than the share *tolerated_dead* is dead are left as they are,
-        if they are at least half of *max_entries*. Disk use grows by one merged segment at most.
+        *lazy* leaves alone what would cost much and gain little: a few dead entries, and a
+        segment that is larger than all that would be merged with it. Disk use grows by one
+        merged segment at most.
         """
         self._check_lock()
         with manifest.connect(self._files.manifest) as connection:
             with manifest.transaction(connection, write=False):
                 state = manifest.read_state(connection)
             groups = plan_merges(
-                state,
-                max_entries=max_entries,
-                drop_outputs=drop_outputs,
-                tolerated_dead=tolerated_dead,
+                state, max_entries=max_entries, drop_outputs=drop_outputs, lazy=lazy
             )
             for group in groups:
                 merge(connection, self._files, self._identity, group, drop_outputs=drop_outputs)
