@@ -1,6 +1,19 @@
 """Finding the nearest stored contexts: exact search, FAISS, rescoring."""
 
 from vicinal.index.exact import ExactIndex
+from vicinal.index.flat import FlatFaissIndex
+from vicinal.index.inverted import IVFIndex
 from vicinal.index.neighbors import AbstractIndex, Neighbors
+from vicinal.index.opening import open_index
+from vicinal.index.recall import RecallReport, RecallTarget
 
-__all__ = ["AbstractIndex", "ExactIndex", "Neighbors"]
+__all__ = [
+    "AbstractIndex",
+    "ExactIndex",
+    "FlatFaissIndex",
+    "IVFIndex",
+    "Neighbors",
+    "RecallReport",
+    "RecallTarget",
+    "open_index",
+]

@@ -22,13 +22,12 @@ from vicinal.errors import SearchError
 from vicinal.index.candidates import GROUP, Candidates, sift
 from vicinal.index.neighbors import AbstractIndex, Neighbors
 from vicinal.index.questions import admit
-from vicinal.index.rescoring import nearest, pair_distances, rescore
+from vicinal.index.rescoring import moved, nearest, over_fetched, pair_distances, rescore
 from vicinal.index.stored_keys import StoredKeys
 
 SCORES_AT_A_TIME = 2**23
 MAX_BLOCK, MIN_BLOCK = 16384, 1024
 MAX_QUERIES = 4096
-MIN_SPARE = 16  # candidates beyond k: the more, the fewer queries are searched twice
 ROUNDOFF = 2.0**-24  # of float32
 
 
@@ -54,10 +53,11 @@ class ExactIndex(AbstractIndex):
             for lo in range(0, len(questions), MAX_QUERIES)
         ]
         empty = torch.empty(0, k)
-        return Neighbors(
-            torch.cat([empty.long(), *(part.entries for part in parts)]).to(queries.device),
-            torch.cat([empty, *(part.distances for part in parts)]).to(queries.device),
+        found = Neighbors(
+            torch.cat([empty.long(), *(part.entries for part in parts)]),
+            torch.cat([empty, *(part.distances for part in parts)]),
         )
+        return moved(found, queries.device)
 
     def _search(
         self,
@@ -65,7 +65,7 @@ class ExactIndex(AbstractIndex):
         k: int,
         without: Int64[Tensor, "queries 2"],
     ) -> Neighbors:
-        candidates = Candidates(len(queries), k + max(MIN_SPARE, k // 8), self._device)
+        candidates = Candidates(len(queries), over_fetched(k), self._device)
         for lo, scores in self._blocks(queries, without):
             candidates.offer(lo, scores)
         found = rescore(self._keys, queries, candidates.settle().cpu(), k)

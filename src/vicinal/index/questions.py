@@ -55,5 +55,6 @@ def _refuse_unbounded(queries: Float[Tensor, "queries d"]) -> None:
         at = int((~bounded).nonzero()[0, 0])
         raise SearchError(
             f"Queries must be finite and below {LARGEST:g}; {int((~bounded).sum())} of "
-            f"{len(queries)} are not, the first is query {at}. Was the model run in a precision that overflows?"
+            f"{len(queries)} are not, the first is query {at}. "
+            "Was the model run in a precision that overflows?"
         )

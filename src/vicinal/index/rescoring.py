@@ -14,6 +14,12 @@ from vicinal.index.stored_keys import StoredKeys
 
 ROWS_AT_A_TIME = 2048  # their float32 keys and differences should stay in the cache
 NO_ENTRY = -1
+MIN_SPARE = 16
+
+
+def over_fetched(k: int) -> int:
+    """Choose how many entries to bring up for *k*, as what an index computes is not quite true."""
+    return k + max(MIN_SPARE, k // 8)
 
 
 def rescore(
@@ -57,3 +63,8 @@ def nearest(
         torch.nn.functional.pad(entries, missing, value=NO_ENTRY),
         torch.nn.functional.pad(distances, missing, value=torch.inf),
     )
+
+
+def moved(neighbors: Neighbors, device: torch.device) -> Neighbors:
+    """Move both tensors to *device*."""
+    return Neighbors(neighbors.entries.to(device), neighbors.distances.to(device))

@@ -26,6 +26,7 @@ class StoredKeys:
         segments = sorted((s for s in snapshot.segments if len(s)), key=lambda s: s.base)
         _refuse_gaps(segments)
         _refuse_other_widths(segments, snapshot.key_dim)
+        self.segments = segments
         self.dim = snapshot.key_dim
         self.n_entries = snapshot.n_entries
         self.dead = snapshot.dead
