@@ -1,7 +1,7 @@
 """
 Categories of articles, looked up by title however WikiText has tokenized it.
 
-Knows titles and tables; what Wikidata says comes in as one more mapping.
+Knows titles and tables; what Wikidata says of a title is asked of its client.
 """
 
 import csv
@@ -13,6 +13,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
+from vicinal.corpus.wikidata import WikidataClient
 from vicinal.errors import CorpusError
 
 _UNKNOWN = "<unk>"
@@ -66,6 +67,16 @@ class Categories:
                 found.setdefault(key, set()).update(values)
         report = f"{', '.join(columns)} of {Path(path).name}"
         return cls({key: sorted(values) for key, values in found.items()}, report)
+
+    @classmethod
+    def from_wikidata(cls, client: WikidataClient, titles: Iterable[str]) -> "Categories":
+        """Ask Wikidata for the classes of articles, whose *titles* may be tokenized."""
+        asked = {title: wikipedia_title(title) for title in titles}
+        known = {title: page for title, page in asked.items() if _UNKNOWN not in title}
+        answer = client.ask(known.values())
+        by_title = {title: answer.categories.get(page, ()) for title, page in known.items()}
+        n_unknown = len(asked) - len(known)
+        return cls(by_title, f"{answer}; {n_unknown} with <unk> could not be asked for")
 
     def of(self, title: str) -> tuple[str, ...]:
         """
