@@ -1,13 +1,34 @@
 """From files to documents with spans and attributes, whatever the domain."""
 
+from vicinal.corpus.categories import Categories, Coverage
 from vicinal.corpus.code import CodeTree
 from vicinal.corpus.document import AbstractCorpus, Attributes, Decision, Document, Span
+from vicinal.corpus.jsonl import JsonLines
+from vicinal.corpus.markdown import MarkdownTree
+from vicinal.corpus.readers import READERS, Joined, read
+from vicinal.corpus.splits import Sampled
+from vicinal.corpus.wikidata import WikidataAnswer, WikidataClient
+from vicinal.corpus.wikidata_cache import Entity, WikidataCache
+from vicinal.corpus.wikitext import WikiText
 
 __all__ = [
+    "READERS",
     "AbstractCorpus",
     "Attributes",
+    "Categories",
     "CodeTree",
+    "Coverage",
     "Decision",
     "Document",
+    "Entity",
+    "Joined",
+    "JsonLines",
+    "MarkdownTree",
+    "Sampled",
     "Span",
+    "WikiText",
+    "WikidataAnswer",
+    "WikidataCache",
+    "WikidataClient",
+    "read",
 ]

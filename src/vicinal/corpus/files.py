@@ -5,6 +5,7 @@ Joins the listing, the filters and the projects; knows nothing of documents or s
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -36,11 +37,13 @@ class FileTree:
 
     *exclude* and *include* are patterns as in ``.gitignore``: what is excluded is left out; what is
     included is read although git ignores it or it is data, generated or minified, but never if it
-    looks like a secret. Names begin with *name_prefix*, by default the root folder's name.
+    looks like a secret. With *only*, no other file names count. Names begin with *name_prefix*, by
+    default the root folder's name.
     """
 
     root: str | PathLike[str]
     _: KW_ONLY
+    only: re.Pattern[str] = re.compile("")
     projects_are_folders: bool = False
     name_prefix: str = ""
     max_bytes: int = MAX_BYTES
@@ -89,6 +92,8 @@ class FileTree:
             return "folder of installed packages, caches or hidden files, left out whole"
         if self._excluded.covers(path):
             return "excluded, as asked"
+        if not self.only.match(os.fsdecode(path.rpartition(b"/")[2]).lower()):
+            return "not of this kind of file"
         if not is_utf8(path):
             return "its name is not UTF-8"
         parent = (folder / os.fsdecode(path)).parent

@@ -9,12 +9,12 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from fnmatch import translate
 from functools import cache
 from pathlib import PurePath
 
 from pygments.lexers import find_lexer_class_for_filename, get_all_lexers
 
+from vicinal.corpus.name_patterns import named_like
 from vicinal.corpus.secrets import secret_in_name, secret_in_text
 
 MAX_BYTES = 1_000_000
@@ -24,22 +24,19 @@ HEAD = 2_000  # characters in which a file says that a program wrote it
 
 # Pygments' names for prose, whose full tokens are what white space separates.
 PROSE = frozenset({"text", "markdown", "restructuredtext", "tid", "trac-wiki", "output"})
-PROSE_SUFFIXES = frozenset({".adoc", ".asciidoc", ".markdown", ".md", ".org", ".rst", ".txt"})
-DATA_SUFFIXES = frozenset(
-    [".csv", ".tsv", ".jsonl", ".ndjson", ".geojson", ".log", ".svg", ".ipynb", ".map", ".po", ".pot", ".eps", ".ps", ".snap", ".diff", ".patch", ".dat", ".srt", ".vtt", ".bib", ".ics", ".vcf", ".sum", ".obj", ".stl", ".fasta", ".arff", ".rtf", ".eml", ".mbox", ".pdf"]
+PROSE_NAMES = named_like("*.adoc *.asciidoc *.markdown *.md *.org *.rst *.txt")
+DATA_NAMES = named_like(
+    "*.csv *.tsv *.jsonl *.ndjson *.geojson *.log *.svg *.ipynb *.map *.po *.pot *.eps *.ps *.snap "
+    "*.diff *.patch *.dat *.srt *.vtt *.bib *.ics *.vcf go.sum *.obj *.stl *.fasta *.arff *.rtf "
+    "*.eml *.mbox *.pdf"
 )
-SETTINGS_SUFFIXES = frozenset(
-    [".json", ".json5", ".jsonc", ".xml", ".yaml", ".yml", ".plist", ".xsd", ".wsdl", ".xmi", ".resx", ".xib", ".storyboard"]
+SETTINGS_NAMES = named_like(
+    "*.json *.json5 *.jsonc *.xml *.yaml *.yml *.plist *.xsd *.wsdl *.xmi *.resx *.xib *.storyboard"
 )
-GENERATED_NAMES = re.compile(
-    "|".join(
-        map(
-            translate,
-            (
-                ["*.lock", "*-lock.json", "*-lock.yaml", "npm-shrinkwrap.json", "*.min.js", "*.min.css", "*.bundle.js", "*.bundle.css", "*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb.js", "*.pb.go", "*.pb.cc", "*.pb.h", "*.g.dart", "*.freezed.dart", "*.g.cs", "*.designer.cs", "*.generated.*", "*_generated.*", "moc_*.cpp", "ui_*.h", "parsetab.py"]
-            ),
-        )
-    )
+GENERATED_NAMES = named_like(
+    "*.lock *-lock.json *-lock.yaml npm-shrinkwrap.json *.min.js *.min.css *.bundle.js "
+    "*.bundle.css *_pb2.py *_pb2.pyi *_pb2_grpc.py *_pb.js *.pb.go *.pb.cc *.pb.h *.g.dart "
+    "*.freezed.dart *.g.cs *.designer.cs *.generated.* *_generated.* moc_*.cpp ui_*.h parsetab.py"
 )
 # Of the whole file, that is: form editors say it of single methods.
 DO_NOT = (
@@ -110,13 +107,14 @@ def machine_made(name: str) -> str:
     """Say by its name alone that a file is data or was written by a program."""
     if GENERATED_NAMES.match(name.lower()):
         return "generated, by its name"
-    suffix = PurePath(name).suffix.lower()
-    return f"data, not source ({suffix})" if suffix in DATA_SUFFIXES else ""
+    if DATA_NAMES.match(name.lower()):
+        return f"data, not source ({PurePath(name).suffix})"
+    return ""
 
 
 def settings_too_large(name: str, size: int) -> str:
     """Say that a file of a format for settings and data is too large to be settings."""
-    if PurePath(name).suffix.lower() not in SETTINGS_SUFFIXES or size <= SMALL_BYTES:
+    if size <= SMALL_BYTES or not SETTINGS_NAMES.match(name.lower()):
         return ""
     return f"data, not source ({size} bytes; settings are read up to {SMALL_BYTES})"
 
@@ -177,7 +175,7 @@ def is_minified(text: str) -> bool:
 
 def is_prose(name: str) -> bool:
     """Say whether a file is written for people, by its name."""
-    return PurePath(name).suffix.lower() in PROSE_SUFFIXES
+    return PROSE_NAMES.match(name.lower()) is not None
 
 
 def language_of(name: str) -> str:

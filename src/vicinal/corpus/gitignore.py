@@ -164,7 +164,7 @@ def below(folder: Path, top: Path) -> bytes:
 
 
 def trimmed(line: bytes) -> bytes:
-    """Take off the line end's ``\\r`` and trailing spaces, but not an escaped space."""
+    r"""Take off the line end's ``\r`` and trailing spaces, but not an escaped space."""
     line = line.removesuffix(b"\r")
     found = re.fullmatch(rb"((?:\\.|[^\\ ]| +(?=[^ ]))*) *(\\?)", line, re.S)
     return line if found is None or found[2] else found[1]

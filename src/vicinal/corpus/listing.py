@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vicinal.corpus.gitignore import IgnoreRules, walk
+from vicinal.corpus.name_patterns import named_like
 
 # Installed packages and caches: other people's code, or no code, even where nothing ignores them.
-VENDORED = frozenset(
-    b"node_modules bower_components jspm_packages site-packages dist-packages __pycache__ venv "
-    b".venv .tox .nox .eggs .mypy_cache .ruff_cache .pytest_cache .hypothesis .ipynb_checkpoints "
-    b".gradle .m2 .svn .hg .bzr CVS .terraform .next .nuxt .parcel-cache .yarn .pnpm-store".split()
+VENDORED = named_like(
+    "node_modules bower_components jspm_packages site-packages dist-packages __pycache__ venv "
+    ".venv .tox .nox .eggs .mypy_cache .ruff_cache .pytest_cache .hypothesis .ipynb_checkpoints "
+    ".gradle .m2 .svn .hg .bzr .terraform .next .nuxt .parcel-cache .yarn .pnpm-store"
 )
 
 
@@ -27,6 +28,8 @@ def list_files(root: Path, *, include: Iterable[str] = ()) -> list[bytes]:
     Where git lists nothing, its user ignores the very folder that was asked for, and the walk
     decides by the ignore files inside it.
     """
+    if not root.is_dir():
+        return [os.fsencode(root.name)]
     found = {folded(path) for path in listed_by_git(root)} or set(walk(root, is_passed_over))
     forced = IgnoreRules.from_bytes(os.fsencode("\n".join(include)))
     if forced.patterns:
@@ -36,15 +39,15 @@ def list_files(root: Path, *, include: Iterable[str] = ()) -> list[bytes]:
 
 def folded(path: bytes) -> bytes:
     """Shorten a path that leads through a vendored folder to that folder."""
-    parts = path.split(b"/")
-    first = next((i for i, part in enumerate(parts[:-1]) if part in VENDORED), None)
-    return path if first is None else b"/".join(parts[: first + 1]) + b"/"
+    parts = os.fsdecode(path).split("/")
+    first = next((i for i, part in enumerate(parts[:-1]) if VENDORED.match(part)), None)
+    return path if first is None else os.fsencode("/".join(parts[: first + 1]) + "/")
 
 
 def is_passed_over(folder: bytes) -> bool:
     """Say whether a walk without git leaves out a folder: a vendored or a hidden one."""
-    name = folder.rpartition(b"/")[2]
-    return name in VENDORED or name.startswith(b".")
+    name = os.fsdecode(folder.rpartition(b"/")[2])
+    return name.startswith(".") or VENDORED.match(name) is not None
 
 
 def listed_by_git(root: Path) -> Iterator[bytes]:

@@ -7,10 +7,14 @@ Looks at names in folders only, and never above the root that was asked for.
 import os
 from dataclasses import dataclass, field
 
-ROOT_MARKERS = frozenset(
-    [".git", ".hg", ".svn", "pyproject.toml", "setup.py", "setup.cfg", "pom.xml", "build.gradle", "build.gradle.kts", "build.xml", "build.sbt", "package.json", "Cargo.toml", "go.mod", "composer.json", "Gemfile", "mix.exs", "rebar.config", "Package.swift", "pubspec.yaml", "deno.json", "stack.yaml", "project.clj", "dune-project"]
+from vicinal.corpus.name_patterns import named_like
+
+ROOT_MARKERS = named_like(
+    ".git .hg .svn pyproject.toml setup.py setup.cfg pom.xml build.gradle build.gradle.kts "
+    "build.xml build.sbt package.json cargo.toml go.mod composer.json gemfile mix.exs rebar.config "
+    "package.swift pubspec.yaml deno.json stack.yaml project.clj dune-project "
+    "*.csproj *.fsproj *.vcxproj *.sln *.cabal *.gemspec *.nimble"
 )
-ROOT_MARKER_SUFFIXES = (".csproj", ".fsproj", ".vcxproj", ".sln", ".cabal", ".gemspec", ".nimble")
 
 
 @dataclass(frozen=True)
@@ -52,4 +56,4 @@ def has_marker(folder: str) -> bool:
         names = os.listdir(folder)
     except OSError:
         return False
-    return any(name in ROOT_MARKERS or name.endswith(ROOT_MARKER_SUFFIXES) for name in names)
+    return any(ROOT_MARKERS.match(name.lower()) for name in names)

@@ -8,28 +8,20 @@ secret itself. It is meant to raise few false alarms: the whole file is left out
 import math
 import re
 from collections import Counter
-from fnmatch import translate
 
-SECRET_NAMES = re.compile(
-    "|".join(
-        map(
-            translate,
-            (
-                [".env", ".env.*", "*.env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.pkcs12", ".netrc", "_netrc", ".pgpass", ".pypirc", ".npmrc", ".htpasswd", ".git-credentials", ".dockercfg", "credentials", "credentials.csv", "credentials.ini", "credentials.json", "credentials.toml", "credentials.xml", "credentials.yaml", "credentials.yml", "secret.*", "secrets.*", "*.tfvars", "*.tfstate", "*.tfstate.backup", "service-account*.json", "service_account*.json"]
-            ),
-        )
-    )
+from vicinal.corpus.name_patterns import named_like
+
+SECRET_NAMES = named_like(
+    ".env .env.* *.env id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p12 *.pfx *.jks *.keystore "
+    "*.kdbx *.ppk *.pkcs12 .netrc _netrc .pgpass .pypirc .npmrc .htpasswd .git-credentials "
+    ".dockercfg credentials credentials.csv credentials.ini credentials.json credentials.toml "
+    "credentials.xml credentials.yaml credentials.yml secret.* secrets.* *.tfvars *.tfstate "
+    "*.tfstate.backup service-account*.json service_account*.json"
 )
 # Code about secrets has such names too; its contents are looked at like any other's.
-CODE_ABOUT_SECRETS = re.compile(
-    "|".join(
-        map(
-            translate,
-            (
-                ["*.c", "*.cc", "*.cpp", "*.cs", "*.ex", "*.go", "*.h", "*.hpp", "*.hs", "*.java", "*.js", "*.jsx", "*.kt", "*.md", "*.mjs", "*.ml", "*.php", "*.py", "*.pyi", "*.rb", "*.rs", "*.rst", "*.scala", "*.swift", "*.ts", "*.tsx", "*.example", "*.sample", "*.template"]
-            ),
-        )
-    )
+CODE_ABOUT_SECRETS = named_like(
+    "*.c *.cc *.cpp *.cs *.ex *.go *.h *.hpp *.hs *.java *.js *.jsx *.kt *.md *.mjs *.ml *.php "
+    "*.py *.pyi *.rb *.rs *.rst *.scala *.swift *.ts *.tsx *.example *.sample *.template"
 )
 # Each group named after what it is; the body is checked for being more than a placeholder.
 TOKENS = re.compile(
@@ -48,7 +40,10 @@ TOKENS = re.compile(
     r"|(?P<JSON_web_token>eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,})"
     r")(?![A-Za-z0-9_-])"
 )
-TOKEN_PREFIXES = ["AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AIza", "_live_", "sk-", "hf_", "npm_", "pypi-", "SG.", "eyJ"]
+TOKEN_PREFIXES = (
+    *("AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"),
+    *("AIza", "k_live_", "sk-", "hf_", "npm_", "pypi-", "SG.", "eyJ"),
+)
 PRIVATE_KEY = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----[^\0]{0,300}?[A-Za-z0-9+/=]{40}"
 )
