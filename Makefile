@@ -68,7 +68,8 @@ coverage: $(STAMP)
 
 mutants: $(STAMP)
 	$(BIN)/mutmut run
-	$(BIN)/mutmut results
+	$(BIN)/mutmut export-cicd-stats
+	cat mutants/mutmut-cicd-stats.json
 
 clean:
 	rm -rf build dist htmlcov mutants .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

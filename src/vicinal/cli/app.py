@@ -29,7 +29,7 @@ class Commands(TyperGroup):
             typer.echo(f"error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            typer.echo("Interrupted.", err=True)
+            typer.echo(str(error) or "Interrupted.", err=True)
             raise typer.Exit(130) from error
 
 
@@ -42,11 +42,12 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
+def show_version(wanted: bool) -> bool:
     """Print the version and stop, if it was asked for."""
     if wanted:
         typer.echo(f"vicinal {vicinal.__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -61,13 +61,13 @@ def formatted(value: object) -> str:
             return str(value)
 
 
-def as_bytes(n: float) -> str:
+def as_bytes(n: float | int) -> str:
     """Write a size in the unit that suits it."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n < 1000:
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    return f"{n:.3g} TB"
+    size, units = float(n), ["B", "kB", "MB", "GB", "TB"]
+    while size >= 1000 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    return f"{size:.3g} {units[0]}"
 
 
 def note(message: str) -> None:
