@@ -6,6 +6,7 @@ dequantized by Transformers' reader into an empty model, never two copies at a t
 of where a GGUF comes from.
 """
 
+import json
 import os
 import shutil
 import tempfile
@@ -15,7 +16,6 @@ from pathlib import Path
 
 import torch
 from gguf import GGUFReader
-from tokenizers import pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
@@ -47,20 +47,17 @@ def _convert(gguf: Path, folder: Path) -> None:
     parts = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     config = AutoConfig.from_pretrained(**parts)
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)  # type: ignore[no-untyped-call]
     _fill(model, gguf)
     model.save_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(**parts)
+    AutoTokenizer.from_pretrained(**parts).save_pretrained(folder)
     if _pre_tokenizer(gguf) in DIGIT_BY_DIGIT:
-        core = tokenizer.backend_tokenizer
-        digits = pre_tokenizers.Digits(individual_digits=True)
-        core.pre_tokenizer = pre_tokenizers.Sequence([digits, core.pre_tokenizer])
-    tokenizer.save_pretrained(folder)
+        _cut_digits(folder / "tokenizer.json")
 
 
 def _fill(model: PreTrainedModel, gguf: Path) -> None:
     with redirect_stderr(StringIO()):  # its progress bar knows no other switch
-        read = load_gguf_checkpoint(
+        read = load_gguf_checkpoint(  # type: ignore[no-untyped-call]
             str(gguf), return_tensors=True, model_to_load=model, torch_dtype=torch.bfloat16
         )
     model.load_state_dict(read["tensors"], strict=False, assign=True)
@@ -68,6 +65,14 @@ def _fill(model: PreTrainedModel, gguf: Path) -> None:
     missing = [name for name, p in model.named_parameters() if p.is_meta]
     if missing:
         raise ModelError(f"{gguf} lacks weights of {type(model).__name__}: {', '.join(missing)}.")
+
+
+def _cut_digits(tokenizer: Path) -> None:
+    state = json.loads(tokenizer.read_text("utf-8"))
+    digits = {"type": "Digits", "individual_digits": True}
+    both = [digits, state["pre_tokenizer"]]
+    state["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": both}
+    tokenizer.write_text(json.dumps(state, ensure_ascii=False), "utf-8")
 
 
 def _pre_tokenizer(gguf: Path) -> str:

@@ -20,9 +20,10 @@ def fingerprint(
     model: nn.Module, tokenizer: PreTrainedTokenizerBase, key_layer: str, start_id: int
 ) -> str:
     """
-    Hash a model by 4096 evenly spread numbers of each of its parameters, and all the rest.
+    Hash a model by at least 4096 evenly spread numbers of each parameter, and all the rest.
 
-    A retrained or otherwise quantized matrix is seen; a single changed number may not be.
+    A retrained or otherwise quantized matrix is seen; a single changed number may not be. To be
+    taken in the number format of the file, before the model is converted to any other.
     """
     digest = hashlib.sha256()
     head = [type(model).__name__, _tokenizer_text(tokenizer), key_layer, start_id]

@@ -32,6 +32,12 @@ class OutputHead:
     matrix: nn.Module
     scalings: tuple[tuple[str, float], ...]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many tokens there are, and how long the vectors are."""
+        vocab_size, output_dim = next(self.matrix.parameters()).shape
+        return int(vocab_size), int(output_dim)
+
     def log_p(self, outputs: Float[Tensor, "n d_out"]) -> Float32[Tensor, "n vocab"]:
         """Give log_softmax of the logits, in float32 whatever the model computes in."""
         with torch.inference_mode():
@@ -56,7 +62,7 @@ class OutputHead:
 
 def find_head(model: PreTrainedModel, probe: Int[Tensor, "batch length"]) -> OutputHead:
     """Find the head and check on *probe* that it turns the backbone's output into the logits."""
-    matrix = model.get_output_embeddings()
+    matrix = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     if matrix is None:
         raise ModelError(f"{type(model).__name__} has no head over a vocabulary to predict with.")
     config = model.config.get_text_config()

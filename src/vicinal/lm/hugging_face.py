@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32, Int32, Int64
 from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel
 
 from vicinal.errors import ModelError
 from vicinal.lm.fingerprint import fingerprint
 from vicinal.lm.head import OutputHead, find_head
 from vicinal.lm.key_layer import KeyLayer, Tap, find_key_layer
 from vicinal.lm.language_model import AbstractLanguageModel, Encoding, Tokens
-from vicinal.lm.loading import load
+from vicinal.lm.loading import Loaded, load
 from vicinal.lm.precision import Precision, choose_device, choose_dtype
 from vicinal.lm.tokenization import FastTokenizer, start_id
 from vicinal.lm.windows import Window, batches, windows
@@ -38,6 +38,23 @@ class Reading:
     batch_tokens: int = BATCH_TOKENS
 
 
+@dataclass(frozen=True)
+class Anatomy:
+    """What was found out, and checked, about a model in the number format of its file."""
+
+    key_layer: KeyLayer
+    head: OutputHead
+    fingerprint: str
+
+    @classmethod
+    def of(cls, loaded: Loaded, start: int, key_layer: str | None) -> "Anatomy":
+        """Find key layer and head with a tiny forward pass each, and hash the model."""
+        model, probe = loaded.model, _probe(loaded.model, start, N_CHECK)
+        found = find_key_layer(model, probe, key_layer)
+        its_hash = fingerprint(model, loaded.tokenizer, found.name, start)
+        return cls(found, find_head(model, probe), its_hash)
+
+
 class HuggingFaceModel(AbstractLanguageModel):
     """
     A causal language model, its key layer and its head.
@@ -47,22 +64,19 @@ class HuggingFaceModel(AbstractLanguageModel):
 
     def __init__(
         self,
-        model: PreTrainedModel,
-        tokenizer: FastTokenizer,
+        loaded: Loaded,
         *,
-        key_layer: KeyLayer,
-        head: OutputHead,
+        anatomy: Anatomy,
         reading: Reading,
         precision: Precision,
-        name: str,
-        fingerprint: str,
     ) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        self.key_layer, self.head = key_layer, head
+        self.name, self.model = loaded.name, loaded.model
+        self.tokenizer = FastTokenizer.of(loaded.tokenizer)
+        self.key_layer, self.head = anatomy.key_layer, anatomy.head
         self.reading, self.precision = reading, precision
-        self.name, self.fingerprint = name, fingerprint
-        self.key_dim = key_layer.dim
-        self.vocab_size, self.output_dim = _head_shape(model)
+        self.fingerprint = anatomy.fingerprint
+        self.key_dim = self.key_layer.dim
+        self.vocab_size, self.output_dim = self.head.shape
 
     @classmethod
     def from_pretrained(
@@ -75,50 +89,29 @@ class HuggingFaceModel(AbstractLanguageModel):
         device: str = "auto",
     ) -> "HuggingFaceModel":
         """Load a model by a short name, a folder, a GGUF file or a name on the hub."""
-        loaded = load(name_or_path)
-        return cls.from_parts(
-            loaded.model,
-            loaded.tokenizer,
-            name=loaded.name,
-            key_layer=key_layer,
-            window=window,
-            dtype=dtype,
-            device=device,
+        return cls.from_loaded(
+            load(name_or_path), key_layer=key_layer, window=window, dtype=dtype, device=device
         )
 
     @classmethod
-    def from_parts(
+    def from_loaded(
         cls,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
+        loaded: Loaded,
         *,
-        name: str,
         key_layer: str | None = None,
         window: int | None = None,
         dtype: str = "auto",
         device: str = "auto",
     ) -> "HuggingFaceModel":
-        """Find and check key layer, head, number format and window of a model in memory."""
-        reading = Reading(start_id(tokenizer), choose_window(model, window))
-        # Checked and hashed in the format of the file: what is found must not depend on where
-        # it is computed.
-        check = _probe(model, reading.start_id, N_CHECK)
-        found = find_key_layer(model, check, key_layer)
-        its_hash = fingerprint(model, tokenizer, found.name, reading.start_id)
-        head = find_head(model, check)
-        model.to(choose_device(device))
+        """Find and check key layer, head, window and number format; move the model there."""
+        model = loaded.model
+        reading = Reading(start_id(loaded.tokenizer), choose_window(model, window))
+        anatomy = Anatomy.of(loaded, reading.start_id, key_layer)
+        model.to(choose_device(device))  # type: ignore[arg-type]
         probe = _probe(model, reading.start_id, min(N_PROBE, reading.window))
         precision = choose_dtype(dtype, model, probe)
-        return cls(
-            model.to(precision.dtype),
-            FastTokenizer.of(tokenizer),
-            key_layer=found,
-            head=head,
-            reading=reading,
-            precision=precision,
-            name=name,
-            fingerprint=its_hash,
-        )
+        model.to(precision.dtype)  # type: ignore[arg-type]
+        return cls(loaded, anatomy=anatomy, reading=reading, precision=precision)
 
     def describe(self) -> list[str]:
         """Say what was chosen and why, a line each."""
@@ -211,11 +204,6 @@ def _put(target: np.ndarray, vectors: Float[Tensor, "length d"], window: Window)
 
 def _probe(model: PreTrainedModel, start: int, n: int) -> Int64[Tensor, "1 n"]:
     """Make an input of n different small ids, the start token first."""
-    ids = torch.arange(n, device=model.device) % model.config.get_text_config().vocab_size
+    ids: Tensor = torch.arange(n, device=model.device) % model.config.get_text_config().vocab_size
     ids[0] = start
-    return ids[None]
-
-
-def _head_shape(model: PreTrainedModel) -> tuple[int, int]:
-    vocab, d_out = model.get_output_embeddings().weight.shape
-    return int(vocab), int(d_out)
+    return ids[None, :]

