@@ -1,7 +1,7 @@
 """The store on disk: entries by document, written safely, read through maps."""
 
 from vicinal.datastore.build import BuildOptions, Built, build
-from vicinal.datastore.encoded import EncodedDocument, encoded_document
+from vicinal.datastore.encoded import EncodedDocument, encoded_document, entry_spans
 from vicinal.datastore.export import export
 from vicinal.datastore.identity import StoreIdentity
 from vicinal.datastore.info import StoreInfo, info
@@ -26,6 +26,7 @@ __all__ = [
     "Writer",
     "build",
     "encoded_document",
+    "entry_spans",
     "export",
     "info",
     "repair",

@@ -95,7 +95,7 @@ class Retriever:
         """Compare each distinct query span once with all stored spans, then look levels up."""
         if not self._bound.n_spans:
             return torch.zeros(spans.shape, dtype=torch.uint8)
-        distinct, rows = queries.spans.unique(return_inverse=True)
+        distinct, rows = torch.unique(queries.spans, return_inverse=True)
         seen = [self._bound.levels(queries.attributes[i]) for i in distinct.tolist()]
         table = torch.stack(seen) if seen else torch.zeros(0, self._bound.n_spans).byte()
         return table[rows[:, None], spans.clamp_min(0)]

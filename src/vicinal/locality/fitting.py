@@ -46,6 +46,7 @@ class Recipe:
     epochs: int = 200
     learning_rate: float = 1e-4
     batch: int = 2800
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
@@ -139,7 +140,7 @@ def _lbfgs(
         start = LevelCalibration(torch.full((n_levels,), 5 / unit), torch.zeros(n_levels))
     lam = PAPER_LAM if recipe.lam is None else recipe.lam
     x = torch.cat([chosen.nearest(start), torch.tensor([_logit(lam)])]) / units
-    order = torch.randperm(len(observations), generator=torch.Generator().manual_seed(0))
+    order = torch.randperm(len(observations), generator=torch.Generator().manual_seed(recipe.seed))
     evaluations = 0.0
     for size in [s for s in STAGES if 4 * s <= len(observations)] + [len(observations)]:
         some = observations if size == len(observations) else observations.rows(order[:size])
