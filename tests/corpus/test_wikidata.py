@@ -198,6 +198,14 @@ def test_withdrawn_and_unknown_values_are_no_categories(client, api):
     assert client.ask(["Du Fu"]).categories == {"Du Fu": ("Q5",)}
 
 
+def test_an_answer_under_another_title_is_not_taken_for_one_of_the_batch(client, api):
+    """It is asked for alone, where there is no doubt which title is meant."""
+    entities = {"Q1": api.item("Q1", "Du Fu (poet)"), "Q3": api.item("Q3", "Bird")}
+    api.troubles.append((200, {}, json.dumps({"entities": entities})))
+    assert client.ask(["Du Fu", "Bird"]).categories == {"Du Fu": ("Q5",), "Bird": ("Q4",)}
+    assert [request[1]["titles"] for request in api.requests] == ["Du Fu|Bird", "Du Fu"]
+
+
 def test_labels_are_in_the_language_of_the_client(client, api):
     """Labels come for items that have one; asked again, they come from the cache."""
     assert client.labels(["Q5", "Q3", "Q6", "Q31"]) == {"Q5": "human", "Q3": "bird", "Q31": "bird"}

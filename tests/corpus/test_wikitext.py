@@ -138,17 +138,11 @@ def test_a_repeated_title_is_another_article(tmp_path):
 def test_a_copy_without_blank_lines_is_read(tmp_path):
     """Where blank lines are lost, a title is known by the prose that follows it."""
     lead = "Du Fu was a prominent Chinese poet of the Tang dynasty , and a minor official . "
-    lines = [
-        "= Du Fu =",
-        lead,
-        "= = Life = =",
-        "= = = Youth = = =",
-        "He gave L ",
-        "= 1 henry , C =",
-    ]
-    lines += ["2 . This is produced by a filter of a kind that is well known by now . ", "= Kiss ="]
+    lines = ["= Du Fu =", lead, "= = Life = =", "= = = Youth = = =", "He gave L"]
+    lines += ["= 1 henry , C =", "2 . This is produced by a filter of a kind well known by now . "]
+    lines += ["Key : Pld", "= Played , W =", "Wins", "= Kiss =", lead]
     path = tmp_path / "wiki.test.raw"
-    path.write_text("".join(f" {line} \n" for line in [*lines, lead]))
+    path.write_text("".join(f" {line} \n" for line in lines))
     documents = list(WikiText(path))
     assert [d.name for d in documents] == [
         "wiki.test/Du Fu/0",
@@ -157,6 +151,7 @@ def test_a_copy_without_blank_lines_is_read(tmp_path):
         "wiki.test/Kiss/0",
     ]
     assert "= 1 henry , C =" in documents[2].text
+    assert "= Played , W =" in documents[2].text
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import count
 from typing import Any
 
 import httpx
@@ -62,7 +61,9 @@ class MediaWikiSession:
     def get(self, params: Mapping[str, str]) -> dict[str, Any]:
         """Ask once, and again while the server is busy; give the JSON object it answers with."""
         started = self.clock()
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             answer = self._attempt(params)
             if isinstance(answer, dict):
                 return answer
@@ -76,7 +77,6 @@ class MediaWikiSession:
                     f"the last one: {answer.reason}. Try again later; what is cached stays."
                 )
             self.sleep(wait)
-        raise AssertionError("count() does not end")
 
     def _attempt(self, params: Mapping[str, str]) -> dict[str, Any] | _Trouble:
         try:
