@@ -48,8 +48,9 @@ class Anatomy:
 
     @classmethod
     def of(cls, loaded: Loaded, start: int, key_layer: str | None) -> "Anatomy":
-        """Find key layer and head with a tiny forward pass each, and hash the model."""
+        """Find key layer and head with a few tiny forward passes, and hash the model."""
         model, probe = loaded.model, _probe(loaded.model, start, N_CHECK)
+        _require_causal(model, probe)
         found = find_key_layer(model, probe, key_layer)
         its_hash = fingerprint(model, loaded.tokenizer, found.name, start)
         return cls(found, find_head(model, probe), its_hash)
@@ -190,6 +191,19 @@ def choose_window(model: PreTrainedModel, asked: int | None) -> int:
     if most is not None and asked > most:
         raise ModelError(f"The model reads at most {most} tokens at once, asked for: {asked}.")
     return asked
+
+
+def _require_causal(model: PreTrainedModel, probe: Int64[Tensor, "1 n"]) -> None:
+    """Refuse a model in which a token changes what was said before it."""
+    other = probe.clone()
+    other[0, -1] = probe[0, -2]
+    with torch.inference_mode():
+        ends = [model.base_model(input_ids=x).last_hidden_state for x in (probe, other)]
+    if not torch.allclose(ends[0][:, :-1], ends[1][:, :-1], rtol=1e-2, atol=1e-3):
+        raise ModelError(
+            f"{type(model).__name__} is not causal: changing the last token changed what it makes "
+            "of those before. Use a model that reads from left to right."
+        )
 
 
 def _put(target: np.ndarray, vectors: Float[Tensor, "length d"], window: Window) -> None:

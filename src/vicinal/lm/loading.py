@@ -6,10 +6,13 @@ code that comes with a model is never run and pickled weights are never read. Kn
 keys.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -18,9 +21,9 @@ from transformers import (
 )
 
 from vicinal.errors import ModelError
+from vicinal.lm.catalog import KNOWN, cache_folder, pulled
 from vicinal.lm.convert import convert_gguf
 from vicinal.lm.download import sha256_of
-from vicinal.lm.pull import KNOWN, cache_folder, pulled
 from vicinal.lm.quiet import quiet_transformers
 
 
@@ -48,16 +51,18 @@ def load(name_or_path: str) -> Loaded:
     safe = {"trust_remote_code": False}
     try:
         with quiet_transformers():
-            model = AutoModelForCausalLM.from_pretrained(
-                source, dtype="auto", use_safetensors=True, **safe
+            answer: Any = AutoModelForCausalLM.from_pretrained(
+                source, dtype="auto", use_safetensors=True, output_loading_info=True, **safe
             )
             tokenizer = AutoTokenizer.from_pretrained(source, **safe)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelError(
             f"{name_or_path!r} is not a causal language model that can be loaded: "
             f"{_first_line(error)} Give a folder, a .gguf file, a name on the hub, "
             f"or one of: {', '.join(KNOWN)}."
         ) from error
+    model, report = answer
+    _require_all_weights(name_or_path, report["missing_keys"])
     return Loaded.of(name, model, tokenizer)
 
 
@@ -88,6 +93,16 @@ def _require_pulled(name: str) -> Path:
 def _converted(gguf: Path) -> Path:
     folder = cache_folder() / f"gguf-{sha256_of(gguf)[:16]}"
     return folder if folder.exists() else convert_gguf(gguf, folder)
+
+
+def _require_all_weights(name: str, missing: Iterable[str]) -> None:
+    # Transformers would fill them with random numbers, and only warn.
+    if names := sorted(missing):
+        shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        raise ModelError(
+            f"{name!r} lacks {len(names)} weights of a causal language model: {shown}. "
+            "It may have been made for another task; use a model that predicts next tokens."
+        )
 
 
 def _first_line(error: Exception) -> str:

