@@ -120,18 +120,11 @@ def prose(text: str) -> str:
 
 def named(parameter: Any) -> str:
     """Write an argument or option as one types it."""
+    value = str(parameter.metavar or parameter.name.upper())
     if parameter.param_type_name == "argument":
-        return (
-            f"{parameter.metavar or parameter.name.upper()}{'...' if parameter.nargs < 0 else ''}"
-        )
+        return f"{value}..." if parameter.nargs < 0 else value
     words = ", ".join([*parameter.opts, *parameter.secondary_opts])
-    return words if parameter.is_flag else f"{words} {parameter.metavar or kind(parameter)}"
-
-
-def kind(parameter: Any) -> str:
-    """Write the type of an option's value."""
-    choices = getattr(parameter.type, "choices", None)
-    return "|".join(map(str, choices)) if choices else str(parameter.type.name).upper()
+    return words if parameter.is_flag else f"{words} {value}"
 
 
 def default(parameter: Any) -> str:

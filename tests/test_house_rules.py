@@ -5,9 +5,9 @@ import importlib
 import importlib.util
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 import tomllib
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 SCRIPTS = sorted(p for d in ("benchmarks", "docs", "experiments") for p in (ROOT / d).rglob("*.py"))
 ROOM_INITS = [p for p in SOURCES if p.name == "__init__.py" and p.parent != PACKAGE]
-MAX_MODULE_LINES, MAX_FUNCTION_LINES = 400, 50
+MAX_MODULE_LINES, MAX_FUNCTION_LINES, MAX_COMMAND_LINES = 400, 50, 120
 VAGUE = {"utils", "util", "helpers", "common", "misc"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle"}
 UNSAFE_CALLS = {"eval", "exec", "torch.load"}
@@ -106,6 +106,12 @@ def test_modules_and_functions_stay_small(source):
             assert node.end_lineno - node.lineno < MAX_FUNCTION_LINES, node.name
 
 
+@each([p for p in SOURCES if p.is_relative_to(PACKAGE / "cli")])
+def test_commands_stay_thin(source):
+    """A command parses, calls the library and prints: no file of the room is over 120 lines."""
+    assert len(source.read_text("utf-8").splitlines()) <= MAX_COMMAND_LINES
+
+
 @each(ROOM_INITS)
 def test_exports_are_complete(source):
     """Everything public in a room's front door is in ``__all__``, once, and nothing else."""
@@ -165,9 +171,10 @@ def test_every_import_is_a_declared_dependency():
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *(d for e in extras if e != "dev" for d in extras[e])]
     declared = {normal(re.match(r"[\w.-]+", line)[0]) for line in lines}
+    origins = packages_distributions()
     tops = {name.split(".")[0] for source in SOURCES for name in imported(source)}
     for top in tops - set(sys.stdlib_module_names) - {"vicinal"}:
-        distributions = packages_distributions().get(top, [top])
+        distributions = origins.get(top, [top])
         assert {normal(name) for name in distributions} & declared, top
 
 
@@ -241,11 +248,18 @@ def test_help_loads_nothing_heavy():
 
 
 def test_help_answers_at_once():
-    """``vicinal --help`` answers in under half a second, best of ten."""
+    """
+    ``vicinal --help`` takes under half a second, best of ten.
+
+    Counted is the time of the processor, so that other processes do not turn this red.
+    """
+    used = []
     for _ in range(10):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = run_python("-c", "from vicinal.cli import main; main()", "--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert "Usage: vicinal" in done.stdout
-        if (seconds := time.perf_counter() - start) < 0.5:
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        if used[-1] < 0.5:
             break
-    assert seconds < 0.5
+    assert min(used) < 0.5

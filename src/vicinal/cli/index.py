@@ -3,9 +3,10 @@
 import time
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vicinal.cli import options, output, parts, progress
+from vicinal.cli import options, output, parts, progress, reading
 
 if TYPE_CHECKING:  # the command's help must not wait for torch
     from vicinal.corpus import AbstractCorpus
@@ -52,13 +53,14 @@ def index(
     }
     known = parts.settings_of(Datastore.open(store)) if parts.has_store(store) else parts.Settings()
     settings = known.given(asked)
-    documents = parts.read_corpus(settings, paths)
+    documents = reading.read_corpus(settings, paths)
     if dry_run:
         _show_decisions(documents, json)
         return
     lm = parts.load_model(settings)
     opened = parts.open_or_create(store, settings, lm, keep_outputs=not no_outputs)
-    with progress.indexing(documents, opened, lm) as report:
+    rereadable = Path("-") not in paths
+    with progress.indexing(documents, opened, lm, rereadable=rereadable) as report:
         start = time.perf_counter()
         built = build(opened, documents, lm, options=BuildOptions(prune=prune), progress=report)
     _show_summary(opened, lm, built, seconds=time.perf_counter() - start, as_json=json)

@@ -10,7 +10,12 @@ from typing import Annotated
 import typer
 
 Paths = Annotated[
-    list[Path], typer.Argument(help="Files or folders to read.", metavar="PATH", show_default=False)
+    list[Path],
+    typer.Argument(
+        help="Files or folders to read; '-' for JSON lines on the standard input.",
+        metavar="PATH",
+        show_default=False,
+    ),
 ]
 Store = Annotated[
     Path, typer.Option("--store", help="Folder of the store.", metavar="DIR", show_default=False)

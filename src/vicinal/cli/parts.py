@@ -1,11 +1,11 @@
 """
-What commands are put together from: a corpus, a model, a store.
+What commands are put together from: a store, its settings, its model.
 
 Knows what a store remembers of how it was made, so that no command has to be told twice.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from vicinal.errors import SchemaError
 
 if TYPE_CHECKING:  # the commands' help must not wait for torch
-    from vicinal.corpus import AbstractCorpus
     from vicinal.datastore import Datastore
     from vicinal.lm import HuggingFaceModel
 
@@ -64,18 +63,6 @@ def load_model(settings: Settings) -> "HuggingFaceModel":
         window=settings.window,
         dtype=settings.dtype,
     )
-
-
-def read_corpus(settings: Settings, paths: Sequence[Path]) -> "AbstractCorpus":
-    """Read files as the domain says."""
-    from vicinal.corpus import read
-    from vicinal.locality import load_domain
-
-    domain = load_domain(settings.corpus)
-    options = dict(domain.options)
-    if settings.projects_are_folders:
-        options["projects_are_folders"] = True
-    return read(domain.reader, paths, **options)
 
 
 def open_or_create(

@@ -4,7 +4,6 @@ The progress of indexing: a bar in tokens, with rate and remaining time, on stde
 Where no one watches, nothing is counted and nothing is shown.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,14 +23,23 @@ Report = Callable[[int, int], None]
 
 @contextmanager
 def indexing(
-    corpus: "AbstractCorpus", store: "Datastore", model: "AbstractLanguageModel"
+    corpus: "AbstractCorpus",
+    store: "Datastore",
+    model: "AbstractLanguageModel",
+    *,
+    rereadable: bool = True,
 ) -> Iterator[Report]:
-    """Show how far an index is; give what has to be told documents and tokens done so far."""
+    """
+    Show how far an index is; give what has to be told documents and tokens done so far.
+
+    A corpus that is not *rereadable* (the standard input) cannot be counted first.
+    """
     with output.progress() as bar:
-        if sys.stderr.isatty():
-            yield _reporter(bar, _count(bar, corpus, store, model))
-        else:
+        if bar.disable:
             yield lambda documents, tokens: None
+        else:
+            n_tokens = _count(bar, corpus, store, model) if rereadable else None
+            yield _reporter(bar, n_tokens)
 
 
 def _count(
@@ -48,7 +56,7 @@ def _count(
     return n_tokens
 
 
-def _reporter(bar: Progress, n_tokens: int) -> Report:
+def _reporter(bar: Progress, n_tokens: int | None) -> Report:
     task = bar.add_task("encoding", total=n_tokens, done="")
     start = time.perf_counter()
 

@@ -19,7 +19,9 @@ class Format(StrEnum):
 def export(
     file: Annotated[Path, typer.Argument(help="File to write.")],
     store: options.Store,
-    format: Annotated[Format, typer.Option(help="Format of the file.")] = Format.parquet,
+    format: Annotated[
+        Format, typer.Option(help="Format of the file.", metavar="parquet|arrow")
+    ] = Format.parquet,
     json: options.Json = False,
 ) -> None:
     """
