@@ -19,6 +19,10 @@ from vicinal.corpus.listing import list_files
 from vicinal.corpus.projects import Projects
 from vicinal.errors import CorpusError
 
+FOLDER_REASON = (
+    "folder of installed packages, caches or hidden files, or unreadable: left out whole"
+)
+
 
 @dataclass(frozen=True)
 class TextFile:
@@ -89,7 +93,7 @@ class FileTree:
     def _reason(self, folder: Path, path: bytes) -> str:
         """Say what is wrong with the path itself."""
         if path.endswith(b"/"):
-            return "folder of installed packages, caches or hidden files, left out whole"
+            return FOLDER_REASON
         if self._excluded.covers(path):
             return "excluded, as asked"
         if not self.only.match(os.fsdecode(path.rpartition(b"/")[2]).lower()):

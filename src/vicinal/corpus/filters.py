@@ -174,15 +174,15 @@ def is_minified(text: str) -> bool:
 
 
 def is_prose(name: str) -> bool:
-    """Say whether a file is written for people, by its name."""
-    return PROSE_NAMES.match(name.lower()) is not None
+    """Say whether a file is written for people, by its name (``CMakeLists.txt`` is not)."""
+    return PROSE_NAMES.match(name.lower()) is not None and name not in whole_names()
 
 
 def language_of(name: str) -> str:
     """Name the language of a file as Pygments does, or give nothing for prose and the unknown."""
     suffix = PurePath(name).suffix
-    key = name if name in whole_names() or not suffix else f"_{suffix}"
-    return "" if is_prose(name) else alias_of(key)
+    is_whole = not suffix or name in whole_names()
+    return "" if is_prose(name) else alias_of(name if is_whole else f"_{suffix}")
 
 
 @cache

@@ -108,9 +108,9 @@ def walk(
     """
     List every file below *root* that git would not ignore, as paths relative to it, unordered.
 
-    A folder for which *prune* (given its path) is true is not entered, and is listed itself with a
-    trailing slash. Links are listed and never followed; ``.git`` is passed over. Without *obey*,
-    no ignore file counts.
+    A folder for which *prune* (given its path) is true, or which may not be read, is listed itself
+    with a trailing slash. Links are listed and never followed; ``.git`` is passed over. Without
+    *obey*, no ignore file counts.
     """
     top, above = rules_above(root)
     prefix = below(root, top)
@@ -120,7 +120,10 @@ def walk(
         absolute, inside = os.path.join(os.fsencode(root), base), prefix + base
         own = IgnoreRules.from_file(os.path.join(absolute, b".gitignore"), inside)
         rules = (own, *outer)
-        for name, is_directory in entries(absolute):
+        found = entries(absolute)
+        if found is None:
+            yield base or b"./"
+        for name, is_directory in found or ():
             path = base + name
             if name == b".git" or (obey and ignored(rules, inside + name, is_directory)):
                 continue
@@ -132,13 +135,13 @@ def walk(
                 pending.append((path + b"/", rules))
 
 
-def entries(folder: bytes) -> list[tuple[bytes, bool]]:
-    """List the names in a folder and whether each is a folder; an unreadable folder is empty."""
+def entries(folder: bytes) -> list[tuple[bytes, bool]] | None:
+    """List the names in a folder and whether each is a folder; None if it may not be read."""
     try:
         with os.scandir(folder) as found:
             return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
     except OSError:
-        return []
+        return None
 
 
 def ignored(rules: tuple[IgnoreRules, ...], path: bytes, is_directory: bool) -> bool:

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE
 )
-FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+ITEM = r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+"
+FENCE = re.compile(rf"({ITEM})? {{0,3}}(`{{3,}}(?=[^`]*$)|~{{3,}}).*")
 ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
 UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
-# Not the first line of a paragraph that could be underlined: a list item, a quotation, a table row,
-# indented code, a rule.
-NO_PARAGRAPH = re.compile(
-    r" {4}|\t| {0,3}(?:[>|]|(?:[-+*]|\d{1,9}[.)])(?:\s|$)|(?:(?:-[ \t]*){3,}|(?:[*_][ \t]*){3,})$)"
-)
+BREAK = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
+CODE = re.compile(r" {4}| {0,3}\t")
+LIST_ITEM = re.compile(rf"{ITEM}|[ \t]*[-+*]$")
+INTERRUPTION = re.compile(r" {0,3}(?:>|(?:[-+*]|1[.)])[ \t]+\S)")
+NO_PARAGRAPH = re.compile(rf"{CODE.pattern}|{LIST_ITEM.pattern}| {{0,3}}>")
 RULE = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 NO_TITLE = re.compile(r"\s|(?:[-+*|\u2022\u2023\u2043]|\.\.|__|>>>)(?:\s|$)|:[^:\s][^:]*:(?:\s|$)")
 
@@ -50,17 +51,30 @@ def lines_of(text: str, start: int = 0) -> Iterator[Line]:
 def markdown_headings(text: str) -> Iterator[Heading]:
     """Find the headings of Markdown: after ``#`` signs, or underlined with ``=`` or ``-``."""
     matter = FRONT_MATTER.match(text)
-    block: list[Line] = []  # the lines since the last blank one
+    block: list[Line] = []  # the lines of a paragraph, a quotation or a list item
+    last = block
     for line in outside_of_blocks(lines_of(text, matter.end() if matter else 0)):
         atx = ATX.fullmatch(line.text)
         if atx:
             yield Heading(line.start, (atx[1] or "").strip())
         elif UNDERLINE.fullmatch(line.text) and block and not NO_PARAGRAPH.match(block[0].text):
             yield Heading(block[0].start, " ".join(part.text.strip() for part in block))
-        elif line.text.strip():
-            block.append(line)
+        elif not line.text.strip():
+            block = []
             continue
-        block = []
+        elif not BREAK.fullmatch(line.text):
+            last = block = continued(block, last, line)
+            continue
+        last = block = []
+
+
+def continued(block: list[Line], last: list[Line], line: Line) -> list[Line]:
+    """Add a line to its block, or open another; what is indented belongs to a list before it."""
+    item = LIST_ITEM.match(last[0].text) if last and not block else None
+    if item and len(line.text) - len(line.text.lstrip()) >= len(item[0]):
+        return [last[0], line]
+    ends_code = block and CODE.match(block[0].text) and not CODE.match(line.text)
+    return [line] if ends_code or INTERRUPTION.match(line.text) else [*block, line]
 
 
 def outside_of_blocks(lines: Iterator[Line]) -> Iterator[Line]:
@@ -76,7 +90,8 @@ def end_of_block(opening: str) -> re.Pattern[str] | None:
     """Tell which line ends the code block or comment that a line opens, if it opens one."""
     fence = FENCE.fullmatch(opening)
     if fence:
-        return re.compile(rf" {{0,3}}{fence[1]}{fence[1][0]}*[ \t]*")
+        indent = "[ \t]*" if fence[1] else " {0,3}"
+        return re.compile(rf"{indent}{fence[2]}{fence[2][0]}*[ \t]*")
     opens_comment = opening.lstrip().startswith("<!--") and "-->" not in opening
     return re.compile(".*-->.*") if opens_comment else None
 
@@ -101,10 +116,10 @@ def rst_headings(text: str) -> Iterator[Heading]:
 def underlined(title: str, rule: str) -> bool:
     """Say whether *rule* is a line under *title*, long enough not to be text itself."""
     long_enough = len(rule.rstrip()) >= min(4, len(title.rstrip()))
-    return bool(title.strip() and long_enough and RULE.fullmatch(rule))
+    is_text = bool(title.strip()) and not RULE.fullmatch(title)
+    return is_text and long_enough and RULE.fullmatch(rule) is not None
 
 
 def framed(above: str, title: str, below: str) -> bool:
     """Say whether a title stands between two equal lines."""
-    is_rule = RULE.fullmatch(title) is not None
-    return above.rstrip() == below.rstrip() and underlined(title, below) and not is_rule
+    return above.rstrip() == below.rstrip() and underlined(title, below)
