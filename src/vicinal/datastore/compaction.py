@@ -101,36 +101,12 @@ def _fill(parts: list[Merge], max_entries: int) -> list[Merge]:
     return groups
 
 
-def merge(
-    connection: sqlite3.Connection,
-    files: StoreFiles,
-    identity: StoreIdentity,
-    group: Merge,
-    *,
-    drop_outputs: bool,
-) -> None:
-    """Write one segment with what lives in several, and let it take their place."""
-    merged = _write(files, identity, group, drop_outputs) if group.documents else None
-    with manifest.transaction(connection, write=True):
-        if merged is not None:
-            manifest.insert_segment(connection, merged)
-            ends = accumulate((d.hi - d.lo for d in group.documents), initial=0)
-            connection.executemany(
-                "UPDATE document SET segment = ?, lo = ?, hi = ? WHERE id = ?",
-                [
-                    (merged.id, lo, hi, document.id)
-                    for document, (lo, hi) in zip(group.documents, pairwise(ends), strict=True)
-                ],
-            )
-        connection.executemany(
-            "DELETE FROM segment WHERE id = ?", [(row.id,) for row in group.segments]
-        )
-
-
-def _write(
-    files: StoreFiles, identity: StoreIdentity, group: Merge, drop_outputs: bool
-) -> SegmentRow:
-    """Stream the live rows of a group into the files of a new segment."""
+def write_merged(
+    files: StoreFiles, identity: StoreIdentity, group: Merge, *, drop_outputs: bool
+) -> SegmentRow | None:
+    """Stream the live rows of a group into the files of a new segment, if there are any."""
+    if not group.documents:
+        return None
     for row in group.segments:
         check_sums(files, row)
     segment, n = uuid.uuid4().hex, group.n_live
@@ -148,6 +124,25 @@ def _write(
         outputs_digest = write_file(files.outputs(segment), layout, blocks)
     sync_directory(files.segments)
     return SegmentRow(segment, n, digest, outputs_digest)
+
+
+def replace_segments(
+    connection: sqlite3.Connection, group: Merge, merged: SegmentRow | None
+) -> None:
+    """Let the merged segment take the place of those it was made from."""
+    if merged is not None:
+        manifest.insert_segment(connection, merged)
+        ends = accumulate((d.hi - d.lo for d in group.documents), initial=0)
+        connection.executemany(
+            "UPDATE document SET segment = ?, lo = ?, hi = ? WHERE id = ?",
+            [
+                (merged.id, lo, hi, document.id)
+                for document, (lo, hi) in zip(group.documents, pairwise(ends), strict=True)
+            ],
+        )
+    connection.executemany(
+        "DELETE FROM segment WHERE id = ?", [(row.id,) for row in group.segments]
+    )
 
 
 def check_sums(files: StoreFiles, row: SegmentRow) -> None:

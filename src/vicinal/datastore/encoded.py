@@ -7,7 +7,7 @@ Knows nothing of files.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float16, Int32
+from jaxtyping import Bool, Float16, Int32, Int64
 
 from vicinal.corpus.document import Document
 from vicinal.datastore.snapshot import StoredSpan
@@ -83,7 +83,7 @@ class EncodedDocument:
         return [f"its spans should cover its {len(self.values)} entries, found {ranges}"]
 
 
-def _infinite(array: Float16[np.ndarray, "n d"]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _infinite(array: Float16[np.ndarray, "n d"]) -> Int64[np.ndarray, " bad"]:
     """Find the rows with a NaN or an infinity."""
     rows: Bool[np.ndarray, " n"] = (
         (np.ascontiguousarray(array).view(np.uint16) & EXPONENT) == EXPONENT

@@ -89,14 +89,24 @@ class State:
 @contextmanager
 def connect(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the manifest for the length of a block; SQLite's errors leave it as ours."""
+    with translating(path), closing(open_connection(path, create=create)) as connection:
+        yield connection
+
+
+def open_connection(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """Open the manifest such that a commit is on disk when it returns."""
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    connection = sqlite3.connect(uri, PATIENCE_SECONDS, uri=True, isolation_level=None)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+@contextmanager
+def translating(path: Path) -> Iterator[None]:
+    """Let SQLite's errors leave a block as ours."""
     try:
-        with closing(
-            sqlite3.connect(uri, PATIENCE_SECONDS, uri=True, isolation_level=None)
-        ) as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            yield connection
+        yield
     except sqlite3.DatabaseError as error:
         raise _translated(error, path) from error
 

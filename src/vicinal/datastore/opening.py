@@ -17,7 +17,7 @@ from vicinal.datastore.segment_file import Layout, map_file
 from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
 from vicinal.errors import CorruptStoreError
 
-Ranges = Int64[np.ndarray, "ranges 2"]
+Ranges = Int64[np.ndarray, "_ 2"]
 
 
 def open_state(files: StoreFiles, identity: StoreIdentity, state: State) -> Snapshot:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from jaxtyping import Shaped
 
 from vicinal.errors import CorruptStoreError, StoreError
 
@@ -123,13 +124,13 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def raw(array: np.ndarray[Any, Any], dtype: str) -> memoryview:
+def raw(array: Shaped[np.ndarray, "..."], dtype: str) -> memoryview:
     """View an array as the bytes that go to disk."""
     flat = np.ascontiguousarray(array, DTYPES[dtype]).reshape(-1)
     return flat.view(np.uint8).data
 
 
-def map_file(path: Path, layout: Layout) -> dict[str, np.ndarray[Any, Any]]:
+def map_file(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "..."]]:
     """Map the columns of a file into memory, read only, after checking header and size."""
     with open(path, "rb") as file:
         check_file(file, layout)

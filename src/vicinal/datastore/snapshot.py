@@ -9,10 +9,9 @@ Knows nothing of how the files came to be.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from jaxtyping import Float16, Int32, Int64
+from jaxtyping import Float16, Int32, Int64, Shaped
 
 from vicinal.errors import StoreError
 
@@ -151,10 +150,10 @@ class Snapshot:
 
     def _gather(
         self,
-        columns: Sequence[np.ndarray[Any, Any]],
+        columns: Sequence[Shaped[np.ndarray, "..."]],
         entries: Int64[np.ndarray, "*shape"],
-        fill: np.ndarray[Any, Any] | np.int32,
-    ) -> np.ndarray[Any, Any]:
+        fill: Shaped[np.ndarray, "..."] | np.int32,
+    ) -> Shaped[np.ndarray, "..."]:
         """Take rows of a column that lies in pieces, one piece per segment."""
         self._check(entries)
         flat = entries.reshape(-1)

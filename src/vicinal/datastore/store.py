@@ -6,8 +6,9 @@ their fingerprint, and takes fitted parameters as the text they are.
 """
 
 import json
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -98,8 +99,8 @@ class Datastore:
     @contextmanager
     def writer(self) -> Iterator[Writer]:
         """Hold the lock for the length of a block; refuse at once if another process does."""
-        with _locked(self.files) as lock:
-            writer = Writer(self.files, self.identity, lock)
+        with _locked(self.files) as lock, closing(self._open_manifest()) as connection:
+            writer = Writer(self.files, self.identity, lock, connection)
             writer.clean()
             try:
                 yield writer
@@ -145,6 +146,10 @@ class Datastore:
     def notes(self) -> dict[str, str]:
         """Give all notes, by name."""
         return self._records("note")
+
+    def _open_manifest(self) -> sqlite3.Connection:
+        with manifest.translating(self.files.manifest):
+            return manifest.open_connection(self.files.manifest)
 
     def _save(self, kind: str, name: str, text: str) -> None:
         with (

@@ -6,13 +6,15 @@ reader, or a crash, sees the state before or the state after. A file that no tra
 does not exist, and is deleted when a writer comes or goes.
 """
 
+import sqlite3
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from filelock import BaseFileLock
 
 from vicinal.datastore import manifest
-from vicinal.datastore.compaction import merge, plan_merges
+from vicinal.datastore.compaction import plan_merges, replace_segments, write_merged
 from vicinal.datastore.encoded import EncodedDocument
 from vicinal.datastore.files import StoreFiles
 from vicinal.datastore.identity import StoreIdentity
@@ -24,12 +26,24 @@ MAX_ENTRIES = 1_000_000
 
 
 class Writer:
-    """Changes a store while its lock is held; made by `Datastore.writer`."""
+    """
+    Changes a store while its lock is held; made by `Datastore.writer`, used by one thread.
 
-    def __init__(self, files: StoreFiles, identity: StoreIdentity, lock: BaseFileLock) -> None:
+    Keeps its connection: opening and closing one for each change would cost more syncs of the
+    disk than the change itself.
+    """
+
+    def __init__(
+        self,
+        files: StoreFiles,
+        identity: StoreIdentity,
+        lock: BaseFileLock,
+        connection: sqlite3.Connection,
+    ) -> None:
         self._files = files
         self._identity = identity
         self._lock = lock
+        self._connection = connection
 
     def add(self, documents: Sequence[EncodedDocument]) -> None:
         """
@@ -42,26 +56,20 @@ class Writer:
             return
         self._check(documents)
         row = self._write_segment(documents)
-        with (
-            manifest.connect(self._files.manifest) as connection,
-            manifest.transaction(connection, write=True),
-        ):
-            manifest.insert_segment(connection, row)
+        with self._transaction():
+            manifest.insert_segment(self._connection, row)
             lo = 0
             for document in documents:
-                manifest.bury(connection, document.name)
+                manifest.bury(self._connection, document.name)
                 spans = [(span.lo, span.hi, span.attributes) for span in document.spans]
-                manifest.insert_document(connection, _row(document, row.id, lo), spans)
+                manifest.insert_document(self._connection, _row(document, row.id, lo), spans)
                 lo += len(document)
 
     def remove(self, names: Sequence[str]) -> int:
         """Remove documents by name, and say how many there were."""
         self._check_lock()
-        with (
-            manifest.connect(self._files.manifest) as connection,
-            manifest.transaction(connection, write=True),
-        ):
-            return sum(manifest.bury(connection, name) for name in names)
+        with self._transaction():
+            return sum(manifest.bury(self._connection, name) for name in names)
 
     def compact(
         self,
@@ -78,14 +86,16 @@ class Writer:
         merged segment at most.
         """
         self._check_lock()
-        with manifest.connect(self._files.manifest) as connection:
-            with manifest.transaction(connection, write=False):
-                state = manifest.read_state(connection)
+        with manifest.translating(self._files.manifest):
+            with manifest.transaction(self._connection, write=False):
+                state = manifest.read_state(self._connection)
             groups = plan_merges(
                 state, max_entries=max_entries, drop_outputs=drop_outputs, lazy=lazy
             )
             for group in groups:
-                merge(connection, self._files, self._identity, group, drop_outputs=drop_outputs)
+                merged = write_merged(self._files, self._identity, group, drop_outputs=drop_outputs)
+                with manifest.transaction(self._connection, write=True):
+                    replace_segments(self._connection, group, merged)
                 self.clean()
         return sum(len(group.segments) for group in groups)
 
@@ -93,25 +103,30 @@ class Writer:
         """Forget segments whose files are damaged, and name the documents lost with them."""
         self._check_lock()
         lost: list[str] = []
-        with (
-            manifest.connect(self._files.manifest) as connection,
-            manifest.transaction(connection, write=True),
-        ):
+        with self._transaction():
             for segment in segments:
-                rows = connection.execute(
+                rows = self._connection.execute(
                     "SELECT name FROM document WHERE segment = ? ORDER BY lo", (segment,)
                 )
                 lost += [manifest.from_sql(name) for (name,) in rows]
-                connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
+                self._connection.execute("DELETE FROM segment WHERE id = ?", (segment,))
         self.clean()
         return lost
 
     def clean(self) -> int:
         """Delete the files that no transaction names, and say how many."""
         self._check_lock()
-        with manifest.connect(self._files.manifest) as connection:
-            known = {row.id for row in manifest.read_segments(connection)}
+        with manifest.translating(self._files.manifest):
+            known = {row.id for row in manifest.read_segments(self._connection)}
         return self._files.remove_leftovers(known)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with (
+            manifest.translating(self._files.manifest),
+            manifest.transaction(self._connection, write=True),
+        ):
+            yield
 
     def _check_lock(self) -> None:
         if not self._lock.is_locked:
