@@ -135,6 +135,16 @@ def test_a_repeated_title_is_another_article(tmp_path):
     assert found == [("a/Kite", ("Kite",)), ("a/Kite #2", ("a/Kite #2",))]
 
 
+def test_a_slash_in_a_title_makes_no_two_names_equal(tmp_path):
+    """A section's name cannot be that of a section of an article with a longer title."""
+    path = tmp_path / "a.tokens"
+    one = ("A", [], [(2, "B/2 D", [])])
+    two = ("A/1 B", [], [(2, "C", []), (2, "D", [])])
+    path.write_text(rendered([one, two]))
+    names = [document.name for document in WikiText(path)]
+    assert len(set(names)) == len(names) == 5
+
+
 def test_a_copy_without_blank_lines_is_read(tmp_path):
     """Where blank lines are lost, a title is known by the prose that follows it."""
     lead = "Du Fu was a prominent Chinese poet of the Tang dynasty , and a minor official . "
