@@ -14,7 +14,7 @@ FRONT_MATTER = re.compile(
 )
 ITEM = r" {0,3}(?:[-+*]|\d{1,9}[.)])[ \t]+"
 FENCE = re.compile(rf"({ITEM})? {{0,3}}(`{{3,}}(?=[^`]*$)|~{{3,}}).*")
-ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
+ATX = re.compile(r" {0,3}#{1,6}(?:[ \t](.*))?")
 UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 BREAK = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
 CODE = re.compile(r" {4}| {0,3}\t")
@@ -56,7 +56,7 @@ def markdown_headings(text: str) -> Iterator[Heading]:
     for line in outside_of_blocks(lines_of(text, matter.end() if matter else 0)):
         atx = ATX.fullmatch(line.text)
         if atx:
-            yield Heading(line.start, (atx[1] or "").strip())
+            yield Heading(line.start, without_closing(atx[1] or ""))
         elif UNDERLINE.fullmatch(line.text) and block and not NO_PARAGRAPH.match(block[0].text):
             yield Heading(block[0].start, " ".join(part.text.strip() for part in block))
         elif not line.text.strip():
@@ -68,13 +68,23 @@ def markdown_headings(text: str) -> Iterator[Heading]:
         last = block = []
 
 
+def without_closing(title: str) -> str:
+    """Take off the spaces around a title and the ``#`` signs that close it."""
+    title = title.strip()
+    opened = title.rstrip("#")
+    return opened.rstrip() if opened[-1:] in ("", " ", "\t") else title
+
+
 def continued(block: list[Line], last: list[Line], line: Line) -> list[Line]:
     """Add a line to its block, or open another; what is indented belongs to a list before it."""
     item = LIST_ITEM.match(last[0].text) if last and not block else None
     if item and len(line.text) - len(line.text.lstrip()) >= len(item[0]):
         return [last[0], line]
     ends_code = block and CODE.match(block[0].text) and not CODE.match(line.text)
-    return [line] if ends_code or INTERRUPTION.match(line.text) else [*block, line]
+    if not block or ends_code or INTERRUPTION.match(line.text):
+        return [line]
+    block.append(line)  # in place: a paragraph may have very many lines
+    return block
 
 
 def outside_of_blocks(lines: Iterator[Line]) -> Iterator[Line]:

@@ -93,7 +93,7 @@ def distinct_names(paths: Sequence[str | PathLike[str]]) -> list[str]:
         counts = Counter(names)
         if max(counts.values()) == 1:
             break
-        tails = ["/".join(path.parts[-depth:]) for path in resolved]
+        tails = ["/".join(path.parts[1:][-depth:]) for path in resolved]
         names = [
             tail if counts[name] > 1 else name for name, tail in zip(names, tails, strict=True)
         ]

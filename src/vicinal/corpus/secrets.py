@@ -50,8 +50,8 @@ PRIVATE_KEY = re.compile(
 # ``=`` or ``:``, then a value in quotes or up to the line end; it is looked for first, and then the
 # name before it, because few lines have such a value and very many have such a name.
 VALUE = re.compile(
-    r"[=:>][ \t]*(?:(?P<quote>[\"'])(?P<quoted>[A-Za-z0-9+/=_-]{16,200})(?P=quote)"
-    r"|(?P<bare>[A-Za-z0-9+/=_-]{16,200})[ \t]*\r?$)",
+    r"[=:>][ \t]*(?:(?P<quote>[\"'])(?P<quoted>[A-Za-z0-9+/_-][A-Za-z0-9+/=_-]{15,199})(?P=quote)"
+    r"|(?P<bare>[A-Za-z0-9+/_-][A-Za-z0-9+/=_-]{15,199})[ \t]*\r?$)",
     re.MULTILINE,
 )
 NAME_BEFORE = re.compile(
