@@ -29,6 +29,9 @@ SCORES_AT_A_TIME = 2**23
 MAX_BLOCK, MIN_BLOCK = 16384, 1024
 MAX_QUERIES = 4096
 ROUNDOFF = 2.0**-24  # of float32
+# How far a product of two numbers may be off where torch was allowed to shorten them to
+# TensorFloat32 ("high") or bfloat16 ("medium") first: twice their roundoff, and one bit to spare.
+SHORTENED = {"highest": 0.0, "high": 2.0**-9, "medium": 2.0**-6}
 
 
 class ExactIndex(AbstractIndex):
@@ -105,7 +108,7 @@ class ExactIndex(AbstractIndex):
         self, queries: Float32[Tensor, "queries d"], without: Int64[Tensor, "queries 2"]
     ) -> Iterator[tuple[int, Float32[Tensor, "rows queries"]]]:
         """Score all entries, block by block; what must not be found scores minus infinity."""
-        moved = (queries - self._keys.center).to(self._device).T.contiguous()
+        columns = (queries - self._keys.center).to(self._device).T.contiguous()
         size = block_size(len(queries))
         keys = torch.empty(size, self._keys.dim, device=self._device)
         scores = torch.empty(size, len(queries), device=self._device)
@@ -117,7 +120,7 @@ class ExactIndex(AbstractIndex):
             if not self._keys.live[lo : lo + n].any():
                 continue
             self._fill(lo, keys[:n])
-            torch.addmm(bias, keys[:n], moved, out=scores[:n])
+            torch.addmm(bias, keys[:n], columns, out=scores[:n])
             scores[n:] = -torch.inf
             for mask in masks:
                 mask.apply(lo, scores)
@@ -148,13 +151,16 @@ class ExactIndex(AbstractIndex):
         Bound from below what an entry no farther than *farthest* can have scored.
 
         A key at distance D of a query of norm Q has a norm of at most K = Q + sqrt(D), so its
-        true score ``(Q^2 - D) / 2`` was missed by at most ``(d + 8) u (QK + K^2)`` in float32.
+        true score ``(Q^2 - D) / 2`` was missed by at most ``(d + 8) u (QK + K^2)`` in float32,
+        and by QK times what is lost where the product runs in a shorter format.
         """
         slack = (self._keys.dim + 8) * ROUNDOFF
+        shortened = SHORTENED[torch.get_float32_matmul_precision()]
         norms = (queries - self._keys.center).double().norm(dim=1)
         farthest = farthest.double() * (1 + 2 * slack)
         reach = norms + farthest.sqrt()
-        floors: Tensor = (norms.square() - farthest) / 2 - slack * reach * (norms + reach)
+        missed = reach * (slack * (norms + reach) + shortened * norms)
+        floors: Tensor = (norms.square() - farthest) / 2 - missed
         return floors.float().nextafter(torch.tensor(-torch.inf))
 
 

@@ -14,7 +14,7 @@ LARGEST = 1e15  # squares of larger numbers, summed over a key, leave float32
 
 
 def admit(
-    queries: Float[Tensor, "queries d"],
+    queries: Float[Tensor, "..."],
     k: int,
     without: Int64[Tensor, "..."],
     *,

@@ -43,15 +43,13 @@ class StoredKeys:
 
     def take(self, entries: Int64[Tensor, " n"]) -> Float32[Tensor, "n d"]:
         """Gather the keys of *entries*."""
-        owners = torch.searchsorted(self._bases, entries, right=True) - 1
-        if len(self._parts) == 1:
-            return self._parts[0].index_select(0, entries).float()
-        out = torch.empty(len(entries), self.dim)
-        for owner in sorted(set(owners.tolist())):
+        owners = torch.bucketize(entries, self._bases, right=True) - 1
+        halves = torch.empty(len(entries), self.dim, dtype=torch.float16)
+        for owner, part in enumerate(self._parts):
             (here,) = (owners == owner).nonzero(as_tuple=True)
-            rows = entries[here] - self._bases[owner]
-            out[here] = self._parts[owner].index_select(0, rows).float()
-        return out
+            if len(here):
+                halves[here] = part.index_select(0, entries[here] - self._bases[owner])
+        return halves.float()
 
     @cached_property
     def live(self) -> Bool[Tensor, " entries"]:
