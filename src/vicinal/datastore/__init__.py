@@ -1,10 +1,10 @@
 """The store on disk: entries by document, written safely, read through maps."""
 
-from vicinal.datastore.build import BuildOptions, Built, build
+from vicinal.datastore.building import BuildOptions, Built, build
+from vicinal.datastore.counting import StoreInfo, info
 from vicinal.datastore.encoded import EncodedDocument, encoded_document, entry_spans
-from vicinal.datastore.export import export
+from vicinal.datastore.exporting import export
 from vicinal.datastore.identity import StoreIdentity
-from vicinal.datastore.info import StoreInfo, info
 from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
 from vicinal.datastore.store import Datastore
 from vicinal.datastore.verification import FileReport, Verification, repair, verify

@@ -14,7 +14,7 @@ from vicinal.datastore import manifest
 from vicinal.datastore.files import StoreFiles
 from vicinal.datastore.identity import StoreIdentity
 from vicinal.datastore.manifest import DocumentRow, SegmentRow, State
-from vicinal.datastore.opening import outputs_layout
+from vicinal.datastore.opening import expected_files, outputs_layout
 from vicinal.datastore.segment_file import (
     REMEDY,
     Layout,
@@ -108,7 +108,7 @@ def write_merged(
     if not group.documents:
         return None
     for row in group.segments:
-        check_sums(files, row)
+        _check_sums(files, identity, row)
     segment, n = uuid.uuid4().hex, group.n_live
     layout = Layout.of_entries(n, identity.key_dim)
     digest = write_file(
@@ -145,12 +145,9 @@ def replace_segments(
     )
 
 
-def check_sums(files: StoreFiles, row: SegmentRow) -> None:
+def _check_sums(files: StoreFiles, identity: StoreIdentity, row: SegmentRow) -> None:
     """Refuse to copy what is not what was written: the copy would get a valid checksum."""
-    wanted = {files.entries(row.id): row.sha256}
-    if row.outputs_sha256 is not None:
-        wanted[files.outputs(row.id)] = row.outputs_sha256
-    for path, digest in wanted.items():
+    for path, _, digest in expected_files(files, identity, row):
         found = sha256_of(path)
         if found != digest:
             raise CorruptStoreError(

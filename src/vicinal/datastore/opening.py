@@ -4,8 +4,9 @@ From the manifest's rows to a snapshot: files mapped, ranges counted through the
 Knows nothing of how anything is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int64
@@ -63,6 +64,15 @@ def map_segment(
         layout = outputs_layout(identity, row)
         outputs = map_file(files.outputs(row.id), layout)["outputs"]
     return Segment(id=row.id, base=base, outputs=outputs, **entries)
+
+
+def expected_files(
+    files: StoreFiles, identity: StoreIdentity, row: SegmentRow
+) -> Iterator[tuple[Path, Layout, str]]:
+    """Give path, layout and SHA-256 of each file that a segment should have."""
+    yield files.entries(row.id), Layout.of_entries(row.entries, identity.key_dim), row.sha256
+    if row.outputs_sha256 is not None:
+        yield files.outputs(row.id), outputs_layout(identity, row), row.outputs_sha256
 
 
 def outputs_layout(identity: StoreIdentity, row: SegmentRow) -> Layout:

@@ -161,8 +161,10 @@ class Snapshot:
         home = np.searchsorted(self._bases, flat, side="right") - 1
         for segment in np.unique(home):
             rows = np.flatnonzero(home == segment)
-            here = flat[rows] - self._bases[segment]
-            found[rows] = fill if segment < 0 else columns[segment][here]
+            if segment < 0:
+                found[rows] = fill
+            else:
+                found[rows] = columns[segment][flat[rows] - self._bases[segment]]
         return found.reshape(*entries.shape, *fill.shape)
 
     def _place(

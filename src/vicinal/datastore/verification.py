@@ -6,13 +6,14 @@ Knows nothing of what the entries mean.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from vicinal.datastore import manifest
 from vicinal.datastore.files import StoreFiles
 from vicinal.datastore.identity import StoreIdentity
 from vicinal.datastore.manifest import SegmentRow
-from vicinal.datastore.opening import map_segment, state_problems
-from vicinal.datastore.segment_file import sha256_of
+from vicinal.datastore.opening import expected_files, state_problems
+from vicinal.datastore.segment_file import Layout, map_file, sha256_of
 from vicinal.datastore.store import Datastore
 from vicinal.errors import CorruptStoreError
 
@@ -84,24 +85,20 @@ def repair(store: Datastore) -> list[str]:
 def _file_reports(
     files: StoreFiles, identity: StoreIdentity, row: SegmentRow
 ) -> Iterator[FileReport]:
-    """Check the files of a segment: first that they can be mapped, then their checksums."""
-    wanted = {files.entries(row.id): row.sha256}
-    if row.outputs_sha256 is not None:
-        wanted[files.outputs(row.id)] = row.outputs_sha256
-    unmappable = _mapping_problem(files, identity, row)
-    for path, digest in wanted.items():
-        if not path.is_file():
-            problem = "is missing"
-        elif (found := sha256_of(path)) != digest:
-            problem = f"should have SHA-256 {digest}, has {found}"
-        else:
-            problem = unmappable
-        yield FileReport(path.name, row.id, problem)
+    """Check the files of a segment: first their checksums, then that they can be mapped."""
+    for path, layout, digest in expected_files(files, identity, row):
+        yield FileReport(path.name, row.id, _problem(path, layout, digest))
 
 
-def _mapping_problem(files: StoreFiles, identity: StoreIdentity, row: SegmentRow) -> str:
+def _problem(path: Path, layout: Layout, digest: str) -> str:
+    """Say what is wrong with a file, or nothing."""
     try:
-        map_segment(files, identity, row)
-    except (CorruptStoreError, FileNotFoundError) as error:
+        found = sha256_of(path)
+        if found != digest:
+            return f"should have SHA-256 {digest}, has {found}"
+        map_file(path, layout)
+    except FileNotFoundError:
+        return "is missing"
+    except CorruptStoreError as error:
         return str(error)
     return ""
