@@ -11,6 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 import vicinal
+from vicinal.cli.evaluate import evaluate
+from vicinal.cli.fit import fit
 from vicinal.cli.index import index
 from vicinal.cli.models import models
 from vicinal.cli.output import quieten
@@ -61,6 +63,8 @@ def options(
 
 
 app.command()(index)
+app.command()(fit)
+app.command("eval")(evaluate)
 app.add_typer(store)
 app.add_typer(models)
 

@@ -65,6 +65,17 @@ def load_model(settings: Settings) -> "HuggingFaceModel":
     )
 
 
+def open_with_model(path: Path) -> "tuple[Datastore, Settings, HuggingFaceModel]":
+    """Open a store and load the model that made it."""
+    from vicinal.datastore import Datastore
+
+    store = Datastore.open(path)
+    settings = settings_of(store)
+    model = load_model(settings)
+    store.check_fingerprint(model.fingerprint, model.name)
+    return store, settings, model
+
+
 def open_or_create(
     path: Path, settings: Settings, model: "HuggingFaceModel", *, keep_outputs: bool
 ) -> "Datastore":

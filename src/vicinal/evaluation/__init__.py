@@ -1,7 +1,8 @@
 """Measuring a kNN language model: leave-own-document-out, every rung on the same positions."""
 
+from vicinal.evaluation.examination import Examination
 from vicinal.evaluation.full_tokens import Units, full_token_ends, units
-from vicinal.evaluation.ladder import FITTED, LINES, RUNGS, fit_ladder, with_published
+from vicinal.evaluation.ladder import FITTED, LINES, RUNGS, fit_ladder
 from vicinal.evaluation.measures import (
     MEASURES,
     AbstractMeasure,
@@ -15,6 +16,7 @@ from vicinal.evaluation.measures import (
     bootstrap,
 )
 from vicinal.evaluation.results import Result, Row, outcomes, table
+from vicinal.evaluation.runs import Watcher, fit_parameters, measure, rungs_of
 from vicinal.evaluation.sampling import Sample, draw
 from vicinal.evaluation.scoring import (
     Predicted,
@@ -35,6 +37,7 @@ __all__ = [
     "AbstractMeasure",
     "Coverage",
     "Difference",
+    "Examination",
     "Macro",
     "Outcome",
     "Perplexity",
@@ -48,19 +51,22 @@ __all__ = [
     "Subject",
     "Top",
     "Units",
+    "Watcher",
     "as_queries",
     "bootstrap",
     "corpus_subjects",
     "draw",
     "fit_ladder",
+    "fit_parameters",
     "full_token_ends",
+    "measure",
     "observe",
     "outcomes",
     "predict",
+    "rungs_of",
     "score",
     "stored_subjects",
     "table",
     "units",
     "vectors",
-    "with_published",
 ]

@@ -14,7 +14,6 @@ Each rung is fitted by the same recipe, λ included, and starts from the rung it
 from collections.abc import Callable, Mapping, Sequence
 
 from vicinal.errors import CalibrationError
-from vicinal.knnlm import Mixture
 from vicinal.locality import (
     Fitted,
     LevelCalibration,
@@ -49,12 +48,6 @@ def fit_ladder(
         progress(name)
         fitted[name] = _fit(name, observations, recipe, fitted, n_levels)
     return {name: fitted[name] for name in FITTED if name in names}
-
-
-def with_published(fitted: Mapping[str, Fitted], n_levels: int) -> dict[str, Mixture]:
-    """Give the mixtures of a ladder, the published kNN-LM first."""
-    mixtures = {name: Mixture(found.calibration, found.lam) for name, found in fitted.items()}
-    return {"knn": Mixture.published(n_levels), **mixtures}
 
 
 def _needed(names: Sequence[str]) -> list[str]:

@@ -67,7 +67,7 @@ class AbstractMeasure(ABC):
     def __call__(self, outcome: Outcome) -> float:
         """Measure a rung."""
         totals, counts = self.sums(outcome)
-        return self.value(totals.sum(), counts.sum())
+        return float(self.value(float(totals.sum()), float(counts.sum())))
 
 
 @dataclass(frozen=True)

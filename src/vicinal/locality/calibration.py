@@ -24,8 +24,13 @@ class AbstractCalibration(ABC):
 
     @property
     @abstractmethod
+    def lines(self) -> "LevelCalibration":
+        """Give the line of each level; of a contextual calibration, those it starts from."""
+
+    @property
     def n_levels(self) -> int:
         """Count the levels it was made for, level 0 included."""
+        return len(self.lines.weights)
 
     @abstractmethod
     def __call__(
@@ -72,9 +77,9 @@ class LevelCalibration(AbstractCalibration):
         return cls(torch.ones(n_levels), torch.zeros(n_levels))
 
     @property
-    def n_levels(self) -> int:
-        """Count the levels it was made for, level 0 included."""
-        return len(self.weights)
+    def lines(self) -> "LevelCalibration":
+        """Give the line of each level: itself."""
+        return self
 
     def __call__(
         self,
@@ -110,9 +115,9 @@ class MLPCalibration(AbstractCalibration):
     unit: float
 
     @property
-    def n_levels(self) -> int:
-        """Count the levels it was made for, level 0 included."""
-        return self.start.n_levels
+    def lines(self) -> LevelCalibration:
+        """Give the lines that the network starts from."""
+        return self.start
 
     def parameters(
         self, features: Float[Tensor, "queries hidden"]
