@@ -119,6 +119,15 @@ def test_bfloat16_keys_are_near_the_float32_ones():
     assert log_p.exp().sum(-1).numpy() == pytest.approx(1, abs=1e-5)
 
 
+def test_computing_in_bfloat16_rounds_no_position():
+    """The frequencies of rotary positions stay exact when the weights become bfloat16."""
+    exact, rough = tiny_language_model(), tiny_language_model(dtype="bfloat16")
+    assert {p.dtype for p in rough.model.parameters()} == {torch.bfloat16}
+    torch.testing.assert_close(
+        rough.model.model.rotary_emb.inv_freq, exact.model.model.rotary_emb.inv_freq, rtol=0, atol=0
+    )
+
+
 def test_auto_measures_and_says_so():
     """ "auto" takes a format by a race of one block, and prints the times."""
     model = tiny_language_model(dtype="auto")

@@ -20,7 +20,7 @@ from vicinal.lm.head import OutputHead, find_head
 from vicinal.lm.key_layer import KeyLayer, Tap, find_key_layer
 from vicinal.lm.language_model import AbstractLanguageModel, Encoding, Tokens
 from vicinal.lm.loading import Loaded, load
-from vicinal.lm.precision import Precision, choose_device, choose_dtype
+from vicinal.lm.precision import Precision, choose_device, choose_dtype, convert
 from vicinal.lm.tokenization import FastTokenizer, start_id
 from vicinal.lm.windows import Window, batches, windows
 
@@ -111,7 +111,7 @@ class HuggingFaceModel(AbstractLanguageModel):
         model.to(choose_device(device))  # type: ignore[arg-type]
         probe = _probe(model, reading.start_id, min(N_PROBE, reading.window))
         precision = choose_dtype(dtype, model, probe)
-        model.to(precision.dtype)  # type: ignore[arg-type]
+        convert(model, precision.dtype)
         return cls(loaded, anatomy=anatomy, reading=reading, precision=precision)
 
     def describe(self) -> list[str]:

@@ -54,6 +54,21 @@ def choose_dtype(dtype: str, model: nn.Module, probe: Int[Tensor, "batch length"
     return Precision(DTYPES[best], f"{best} (one block on {probe.numel()} tokens: {times})")
 
 
+def convert(model: nn.Module, dtype: torch.dtype) -> None:
+    """
+    Convert the weights of a model in place.
+
+    Buffers that are computed and not stored stay as they are: ``model.to(dtype)`` would round the
+    frequencies of rotary positions too, and far positions would turn by the wrong angle.
+    """
+    for module in model.modules():
+        for parameter in module.parameters(recurse=False):
+            parameter.data = parameter.data.to(dtype)
+        for name, buffer in module.named_buffers(recurse=False):
+            if buffer.is_floating_point() and name not in module._non_persistent_buffers_set:
+                setattr(module, name, buffer.to(dtype))
+
+
 class _ReachedError(Exception):
     """Stops the probe's forward pass at the first block: the rest of it would tell nothing."""
 
