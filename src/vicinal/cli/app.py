@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import vicinal
 from vicinal.cli.evaluate import evaluate
+from vicinal.cli.explain import explain
 from vicinal.cli.fit import fit
 from vicinal.cli.index import index
 from vicinal.cli.models import models
@@ -65,6 +66,7 @@ def options(
 app.command()(index)
 app.command()(fit)
 app.command("eval")(evaluate)
+app.command()(explain)
 app.add_typer(store)
 app.add_typer(models)
 
