@@ -2,32 +2,31 @@
 Finding the parameters of a family of lines, and λ, that minimize an objective.
 
 Two optimizers: the paper's Adam (from w = 1, b = 0, in the data's own units), and L-BFGS, which
-takes seconds. L-BFGS works in units in which distances have a spread of one, first on a few
-hundred positions, then on more, then on all: the first steps, which go far, need no precision.
+takes a second. L-BFGS first finds its way on a few hundred positions, in units in which distances
+have a spread of one; from the curvature it finds there it then needs few looks at all positions.
 Knows nothing of the contextual calibration (`contextual`).
 """
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float64
 from torch import Tensor
 
 from vicinal.errors import CalibrationError
 from vicinal.locality.calibration import AbstractCalibration, LevelCalibration
+from vicinal.locality.descent import Function, Vector, along, minimize, whitening
 from vicinal.locality.families import Family, family
 from vicinal.locality.objective import Loss, Objective, Observations
 
 OPTIMIZERS = ("lbfgs", "adam")
 PAPER_LAM = 0.25
-STAGES = (256, 2048)  # positions of the first rounds of L-BFGS
+STAGES = (500, 8000)  # positions of the first rounds of L-BFGS
+VERY_FLAT = 1e-6  # where all positions are cheap
+FLAT = 1e-3  # in whitened coordinates, a slope s is a loss of s*s/2 too much
+TYPICAL = 500  # positions that tell how far distances are spread
 MAX_LOGIT = 12.0  # λ stays inside (6e-6, 1 - 6e-6)
-
-Vector = Float64[Tensor, " x"]
-Function = Callable[[Vector], tuple[float, Vector]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,16 @@ class Fitted:
     seconds: float
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Where a search ended; λ is None where the objective does not see it."""
+
+    theta: Vector
+    lam: float | None
+    loss: float
+    evaluations: float
+
+
 def fit_lines(
     observations: Observations,
     name: str,
@@ -82,56 +91,38 @@ def fit_lines(
     began = time.perf_counter()
     chosen = family(name, n_levels)
     search = _adam if recipe.optimizer == "adam" else _lbfgs
-    theta, lam, evaluations = search(observations, chosen, recipe, start)
-    weights, biases = chosen.lines(theta)
-    if lam is None:
-        lam = _learn_lam(observations, (weights, biases))
-    loss = Objective(observations, recipe.objective)(weights, biases, lam).value
-    if not math.isfinite(loss):
+    found = search(observations, chosen, recipe, start)
+    if not math.isfinite(found.loss):
         raise CalibrationError(
-            f"Fitting {name!r} ended at a loss of {loss}: the distances span too much for it. "
-            "Fit with the optimizer lbfgs, or on more positions."
+            f"Fitting {name!r} ended at a loss of {found.loss}: the distances span too much for "
+            "it. Fit with the optimizer lbfgs, or on more positions."
         )
+    lam = found.lam
+    if lam is None:
+        lam = _learn_lam(observations, chosen.lines(found.theta))
     seconds = time.perf_counter() - began
-    calibration = LevelCalibration(weights.float(), biases.float())
     return Fitted(
-        calibration, lam, loss, observations.coverage, len(observations), evaluations, seconds
+        chosen.calibration(found.theta),
+        lam,
+        found.loss,
+        observations.coverage,
+        len(observations),
+        found.evaluations,
+        seconds,
     )
 
 
 def spread(observations: Observations) -> float:
     """Give the typical difference between a position's farthest and nearest neighbor."""
-    distances = observations.distances
+    distances = observations.distances[:TYPICAL]
     farthest = distances.masked_fill(distances.isinf(), -math.inf).amax(1)
     typical = (farthest - distances.amin(1)).nan_to_num(0.0, 0.0, 0.0).median().item()
     return typical if typical > 0 else 1.0
 
 
-def minimize(function: Function, start: Vector, *, steps: int = 100) -> tuple[Vector, int]:
-    """Find a minimum by L-BFGS; give it and how often the function was asked."""
-    x = start.clone()
-    asked = 0
-    optimizer = torch.optim.LBFGS(
-        [x],
-        max_iter=steps,
-        tolerance_grad=1e-6,
-        tolerance_change=1e-8,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure() -> float:
-        nonlocal asked
-        asked += 1
-        value, x.grad = function(x.detach())
-        return value
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
-    return x.detach(), asked
-
-
 def _lbfgs(
     observations: Observations, chosen: Family, recipe: Recipe, start: LevelCalibration | None
-) -> tuple[Vector, float | None, float]:
+) -> "_Found":
     unit = spread(observations)
     units = torch.ones(chosen.n_parameters + 1, dtype=torch.float64)
     units[: chosen.n_weights] /= unit
@@ -141,20 +132,28 @@ def _lbfgs(
     lam = PAPER_LAM if recipe.lam is None else recipe.lam
     x = torch.cat([chosen.nearest(start), torch.tensor([_logit(lam)])]) / units
     order = torch.randperm(len(observations), generator=torch.Generator().manual_seed(recipe.seed))
-    evaluations = 0.0
-    for size in [s for s in STAGES if 4 * s <= len(observations)] + [len(observations)]:
-        some = observations if size == len(observations) else observations.rows(order[:size])
-        if some.coverage == 0:
+    sizes = [s for s in STAGES if 16 * s <= len(observations)] + [len(observations)]
+    evaluations, loss, flat = 0.0, math.nan, FLAT if len(sizes) > 1 else VERY_FLAT
+    axes = torch.eye(len(x), dtype=torch.float64)
+    for size in sizes:
+        last = size == len(observations)
+        some = observations if last else observations.rows(order[:size])
+        if not last and some.coverage == 0:
             continue
-        x, asked = minimize(_function(Objective(some, recipe.objective), chosen, units, recipe), x)
+        function = _function(Objective(some, recipe.objective), chosen, units, recipe)
+        y, loss, asked = minimize(along(function, x, axes), torch.zeros_like(x), flat=flat)
+        x = x + axes @ y
         evaluations += asked * size / len(observations)
+        if not last:
+            axes = whitening(function, x)
+            evaluations += (len(x) + 1) * size / len(observations)
     theta = (x * units)[:-1]
-    return theta, _lam_found(recipe, x[-1]), evaluations
+    return _Found(theta, _lam_found(recipe, x[-1]), loss, evaluations)
 
 
 def _adam(
     observations: Observations, chosen: Family, recipe: Recipe, start: LevelCalibration | None
-) -> tuple[Vector, float | None, float]:
+) -> "_Found":
     identity = LevelCalibration.identity(len(chosen.fixed))
     lam = PAPER_LAM if recipe.lam is None else recipe.lam
     x = torch.cat([chosen.nearest(start or identity), torch.tensor([_logit(lam)])])
@@ -171,7 +170,10 @@ def _adam(
         for function in functions:
             _, x.grad = function(x.detach())
             optimizer.step()
-    return x.detach()[:-1], _lam_found(recipe, x[-1]), float(recipe.epochs)
+    loss, _ = _function(Objective(observations, recipe.objective), chosen, units, recipe)(
+        x.detach()
+    )
+    return _Found(x.detach()[:-1], _lam_found(recipe, x[-1]), loss, float(recipe.epochs))
 
 
 def _function(objective: Objective, chosen: Family, units: Vector, recipe: Recipe) -> Function:
@@ -199,7 +201,7 @@ def _learn_lam(observations: Observations, lines: tuple[Vector, Vector]) -> floa
         loss = objective(*lines, _lam(x[0]))
         return loss.value, torch.tensor([loss.logit_lam], dtype=torch.float64)
 
-    x, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)], dtype=torch.float64), steps=20)
+    x, _, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)], dtype=torch.float64), steps=20)
     return _lam(x[0])
 
 

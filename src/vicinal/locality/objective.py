@@ -78,6 +78,7 @@ class _Block:
     hits: Bool[Tensor, "rows k"]
     log_p_lm: Float32[Tensor, " rows"]
     absent: Bool[Tensor, "rows k"] | None
+    of_level: Float32[Tensor, "levels_above_0 rows*k"]
 
 
 class Objective:
@@ -133,6 +134,9 @@ class Objective:
 
 def _blocks(observations: Observations) -> list[_Block]:
     blocks = []
+    # Products with these sum by level; counting by index would take most of the time.
+    n_levels = int(observations.levels.max()) + 1 if len(observations) else 1
+    above = torch.arange(1, n_levels, dtype=torch.uint8)[:, None]
     for start in range(0, len(observations), ROWS_PER_BLOCK):
         rows = slice(start, start + ROWS_PER_BLOCK)
         distances = observations.distances[rows]
@@ -145,6 +149,7 @@ def _blocks(observations: Observations) -> list[_Block]:
                 observations.hits[rows],
                 observations.log_p_lm[rows],
                 absent if some_absent else None,
+                (observations.levels[rows].reshape(1, -1) == above).float(),
             )
         )
     return blocks
@@ -172,8 +177,10 @@ def _posterior(
 def _sums_by_level(
     block: _Block, derivative: Float32[Tensor, "rows k"], n_levels: int
 ) -> Float64[Tensor, "2 levels"]:
-    biases = torch.bincount(block.levels, derivative.view(-1), n_levels)
-    derivative *= block.distances
-    return torch.stack(
-        [torch.bincount(block.levels, derivative.view(-1), n_levels), biases]
-    ).double()
+    """Sum the derivative by each level's weight and bias; level 0 has what the others leave."""
+    by_line = torch.stack([derivative * block.distances, derivative]).view(2, -1)
+    sums = torch.zeros(2, n_levels, dtype=torch.float64)
+    above = by_line @ block.of_level.T
+    sums[:, 1 : 1 + above.shape[1]] = above
+    sums[:, 0] = by_line.sum(1, dtype=torch.float64) - sums.sum(1)
+    return sums
