@@ -7,8 +7,8 @@ On 8,000 positions x 1,024 neighbors: of STORE (its own documents), or synthetic
 known lines. Three runs see the same observations and the objective of the paper (log p_kNN):
 
 * L-BFGS as `vicinal fit` does it;
-* Adam as `vicinal fit --optimizer adam` does it: 200 epochs at 1e-4, batches of 2,800, w = 1, b = 0,
-  with the same written-out gradient;
+* Adam as `vicinal fit --optimizer adam` does it: 200 epochs at 1e-4, batches of 2,800, from w = 1
+  and b = 0, with the same written-out gradient;
 * Adam as published: the same steps by automatic differentiation, a dozen lines of torch.
 """
 
