@@ -22,7 +22,7 @@ STATUS = """
 import json
 def status():
     lines = (line.split(":") for line in open("/proc/self/status"))
-    return {{name: int(kb.split()[0]) for name, kb in lines if name[:2] == "Vm" or name[:3] == "Rss"}}
+    return {{name: int(kb.split()[0]) for name, kb in lines if name[:3] in ("Rss", "VmH", "VmR")}}
 """
 
 BUILD = """

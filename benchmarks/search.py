@@ -5,8 +5,8 @@ How fast a store is searched, as a share of what the machine's matrix products a
 
 Everything is measured in one run, each figure the best of alternating repetitions: seconds alone
 would say more about the machine than about the search. Where others use the machine, set
-OMP_NUM_THREADS=1 and read the shares of CPU time, which waiting does not spoil. FAISS is given fewer queries where it would
-take minutes (N_FAISS_QUERIES); its seconds are scaled to the whole batch.
+OMP_NUM_THREADS=1 and read the shares of CPU time, which waiting does not spoil. FAISS is given
+fewer queries where it would take minutes (N_FAISS_QUERIES); its seconds are scaled to the batch.
 """
 
 import argparse

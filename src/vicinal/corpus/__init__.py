@@ -5,6 +5,7 @@ from vicinal.corpus.code import CodeTree
 from vicinal.corpus.document import AbstractCorpus, Attributes, Decision, Document, Span
 from vicinal.corpus.jsonl import JsonLines
 from vicinal.corpus.markdown import MarkdownTree
+from vicinal.corpus.mediawiki import MediaWikiSession
 from vicinal.corpus.readers import READERS, Joined, read
 from vicinal.corpus.splits import Sampled
 from vicinal.corpus.wikidata import WikidataAnswer, WikidataClient
@@ -24,6 +25,7 @@ __all__ = [
     "Joined",
     "JsonLines",
     "MarkdownTree",
+    "MediaWikiSession",
     "Sampled",
     "Span",
     "WikiText",
