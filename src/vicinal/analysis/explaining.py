@@ -73,7 +73,8 @@ def tokens_of_line(text: str, offsets: Sequence[int], line: int) -> list[int]:
     start = sum(len(before) + 1 for before in lines[: line - 1])
     end = start + len(lines[line - 1])
     ends = [*offsets[1:], len(text)]
-    return [i for i, (a, b) in enumerate(zip(offsets, ends, strict=True)) if a < end and b > start]
+    tokens = enumerate(zip(offsets, ends, strict=True))
+    return [i for i, (a, b) in tokens if max(a, start) < min(b, end)]
 
 
 def explain_line(model: KNNLM, document: Document, line: int, *, top: int = 5) -> list[Explanation]:
