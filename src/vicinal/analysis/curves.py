@@ -1,0 +1,141 @@
+"""
+How often a neighbor is right, by level: against its rank, its distance, its calibrated distance.
+
+The data of the paper's Figure 2: at the same rank or distance, is a local neighbor more often
+right? After calibration the curves should lie closer together. Knows nothing of drawing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from vicinal.locality import AbstractCalibration, Observations
+
+N_BINS = 12
+FEWEST = 25  # neighbors; what is told by fewer is left out
+Z = 1.96
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One level's mean of something in each bin, with a 95 % interval and the neighbors counted."""
+
+    level: str
+    x: Float64[np.ndarray, " bins"]
+    y: Float64[np.ndarray, " bins"]
+    low: Float64[np.ndarray, " bins"]
+    high: Float64[np.ndarray, " bins"]
+    count: Int64[np.ndarray, " bins"]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A curve for each level: right against rank and distance, and distance against rank."""
+
+    by_rank: tuple[Curve, ...]
+    by_distance: tuple[Curve, ...]
+    distance_by_rank: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """All neighbors of all queries in one row, ranked by the distance in question."""
+
+    rank: Float64[np.ndarray, " n"]
+    distance: Float64[np.ndarray, " n"]
+    level: Int64[np.ndarray, " n"]
+    hit: Float64[np.ndarray, " n"]
+
+
+def curves(
+    observations: Observations,
+    level_names: Sequence[str],
+    calibration: AbstractCalibration | None = None,
+) -> Curves:
+    """Count hits by rank and by distance, as found or as a *calibration* sees them."""
+    distances = observations.distances
+    if calibration is not None:
+        distances = calibration(distances, observations.levels, observations.keys)
+    pairs = _pairs(observations, distances)
+    if not len(pairs.rank):
+        return Curves((), (), ())
+    ranks = np.unique(np.geomspace(1, distances.shape[1] + 1, N_BINS + 1).round())
+    cuts = np.unique(np.quantile(pairs.distance, np.linspace(0, 1, N_BINS + 1)))
+    by_rank, by_distance = _binned(pairs.rank, ranks), _binned(pairs.distance, cuts)
+    levels = list(enumerate(level_names))
+    return Curves(
+        tuple(_shares(pairs, by_rank, pairs.rank, level) for level in levels),
+        tuple(_shares(pairs, by_distance, pairs.distance, level) for level in levels),
+        tuple(_means(pairs, by_rank, level) for level in levels),
+    )
+
+
+def _pairs(observations: Observations, distances: Float[Tensor, "n k"]) -> _Pairs:
+    ordered, order = distances.sort(dim=1, stable=True)
+    found = ordered.isfinite()
+    rank = torch.arange(1, distances.shape[1] + 1).expand(ordered.shape)
+    return _Pairs(
+        rank[found].double().numpy(),
+        ordered[found].double().numpy(),
+        observations.levels.gather(1, order)[found].long().numpy(),
+        observations.hits.gather(1, order)[found].double().numpy(),
+    )
+
+
+def _binned(
+    values: Float64[np.ndarray, " n"], cuts: Float64[np.ndarray, " cuts"]
+) -> Int64[np.ndarray, " n"]:
+    """Give each value the number of its bin; the last bin has its upper end too."""
+    bins = np.searchsorted(cuts, values, side="right") - 1
+    return np.clip(bins, 0, max(0, len(cuts) - 2)).astype(np.int64)
+
+
+def _shares(
+    pairs: _Pairs,
+    bins: Int64[np.ndarray, " n"],
+    values: Float64[np.ndarray, " n"],
+    level: tuple[int, str],
+) -> Curve:
+    """Give the share of hits in each bin, with Wilson's interval, which never leaves [0, 1]."""
+    chosen = pairs.level == level[0]
+    count, x = _counts(bins[chosen], values[chosen])
+    n = np.maximum(count, 1)
+    share = np.bincount(bins[chosen], pairs.hit[chosen], len(count)) / n
+    width = Z * np.sqrt(share * (1 - share) / n + (Z / 2 / n) ** 2)
+    middle, scale = share + Z**2 / 2 / n, 1 + Z**2 / n
+    return _curve(level[1], count, x, (share, (middle - width) / scale, (middle + width) / scale))
+
+
+def _means(pairs: _Pairs, bins: Int64[np.ndarray, " n"], level: tuple[int, str]) -> Curve:
+    """Give the mean distance in each bin, two standard errors around."""
+    chosen = pairs.level == level[0]
+    count, x = _counts(bins[chosen], pairs.rank[chosen])
+    n, values = np.maximum(count, 1), pairs.distance[chosen]
+    mean = np.bincount(bins[chosen], values, len(count)) / n
+    square = np.bincount(bins[chosen], values**2, len(count)) / n
+    error = Z * np.sqrt(np.maximum(square - mean**2, 0) / n)
+    return _curve(level[1], count, x, (mean, mean - error, mean + error))
+
+
+def _counts(
+    bins: Int64[np.ndarray, " n"], values: Float64[np.ndarray, " n"]
+) -> tuple[Int64[np.ndarray, " bins"], Float64[np.ndarray, " bins"]]:
+    """Count each bin, and give the mean of what lies in it."""
+    count = np.bincount(bins)
+    return count.astype(np.int64), np.bincount(bins, values) / np.maximum(count, 1)
+
+
+def _curve(
+    name: str,
+    count: Int64[np.ndarray, " bins"],
+    x: Float64[np.ndarray, " bins"],
+    columns: tuple[Float64[np.ndarray, " bins"], ...],
+) -> Curve:
+    """Keep the bins that enough neighbors speak for."""
+    kept = count >= FEWEST
+    y, low, high = (column[kept] for column in columns)
+    return Curve(name, x[kept], y, low, high, count[kept])

@@ -1,0 +1,99 @@
+"""
+Curves and lines as SVG, to be set into a page: levels differ in color, in lightness and in dashes.
+
+Whatever is ink takes the page's own color, so that a plot can be read on white and on black.
+Knows nothing of where the numbers come from. Needs matplotlib (the extra ``plot``).
+"""
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64
+
+from vicinal.analysis.curves import Curve
+from vicinal.locality import LevelCalibration
+
+if TYPE_CHECKING:  # heavy, and only needed to draw
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Dark enough on white, light enough on black, apart in gray too; level 0 is the gray one.
+COLORS = ("#8a8f98", "#2f7fd1", "#e07b00", "#1f9e6e", "#c4569a", "#8c6bd6")
+DASHES = ((4.0, 2.0), (1.0, 0.0), (6.0, 1.5, 1.0, 1.5), (1.5, 1.5), (8.0, 2.0), (3.0, 1.0))
+MARKERS = "osD^vP"
+Points = tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]
+INK = "#010203"  # replaced by the page's own color
+SIZE = (4.2, 3.0)
+
+
+def color(level: int) -> str:
+    """Give the color of a level; the seventh level has the first one's again."""
+    return COLORS[level % len(COLORS)]
+
+
+def plot_curves(
+    curves: Sequence[Curve], *, x: str, y: str, log_x: bool = False, share: bool = False
+) -> str:
+    """Draw a curve for each level with its interval as a band; the answer is an SVG element."""
+    figure, axes = _axes(x, y)
+    for level, curve in enumerate(curves):
+        if len(curve.x):
+            axes.fill_between(curve.x, curve.low, curve.high, color=color(level), alpha=0.2, lw=0)
+            _line(
+                axes, level, curve.level, (curve.x, curve.y), marker=MARKERS[level % len(MARKERS)]
+            )
+    if log_x:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")
+    if share:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axes.set_ylim(bottom=0)
+    return _svg(figure, axes)
+
+
+def plot_lines(
+    lines: LevelCalibration, level_names: Sequence[str], reach: tuple[float, float]
+) -> str:
+    """Draw the line of each level over the distances there are."""
+    figure, axes = _axes("distance d", "calibrated distance g")
+    d = np.array(reach)
+    pairs = zip(lines.weights.tolist(), lines.biases.tolist(), strict=True)
+    for level, ((w, b), name) in enumerate(zip(pairs, level_names, strict=True)):
+        _line(axes, level, name, (d, w * d + b))
+    return _svg(figure, axes)
+
+
+def _line(axes: "Axes", level: int, name: str, points: Points, marker: str = "") -> None:
+    x, y = points
+    dashes = DASHES[level % len(DASHES)]
+    axes.plot(x, y, color=color(level), dashes=dashes, marker=marker, ms=3.5, lw=1.7, label=name)
+
+
+def _axes(x: str, y: str) -> "tuple[Figure, Axes]":
+    # Not pyplot: it would keep every figure, and choose a backend for the whole process.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel(x, color=INK)
+    axes.set_ylabel(y, color=INK)
+    axes.tick_params(colors=INK, which="both")
+    axes.grid(color=INK, alpha=0.12, lw=0.6)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(INK)
+    return figure, axes
+
+
+def _svg(figure: "Figure", axes: "Axes") -> str:
+    from matplotlib import rc_context
+
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, labelcolor=INK, handlelength=3.2)
+    file = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": axes.get_ylabel()}):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    text = file.getvalue()
+    return text[text.index("<svg") :].replace(INK, "currentColor")
