@@ -161,3 +161,12 @@ def test_leftovers_of_a_killed_writer_go_when_the_next_one_comes(filled):
         assert verify(filled).orphans == ("letter.txt",)
     assert contents(filled.snapshot()) == before
     assert verify(filled).clean
+
+
+def test_a_writer_that_fails_takes_its_files_with_it(filled, monkeypatch):
+    """A full disk is not filled further by what came to nothing."""
+    before = sorted(filled.files.segments.iterdir())
+    monkeypatch.setattr(os, "replace", Fault(os.replace, 1, OSError(ENOSPC, "disk full")))
+    with pytest.raises(OSError, match="disk full"), filled.writer() as writer:
+        writer.add([encoded("new", 8)])
+    assert sorted(filled.files.segments.iterdir()) == before

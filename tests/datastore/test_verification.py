@@ -1,11 +1,13 @@
 """Verifying finds every flipped byte, and repairing loses no more than it must."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from stores import contents
-from vicinal.datastore import repair, verify
+from vicinal.datastore import Datastore, repair, verify
 from vicinal.errors import CorruptStoreError
 
 
@@ -49,3 +51,13 @@ def test_a_clean_store_is_told_file_by_file(filled):
     assert len(found.files) == 6
     assert {report.problem for report in found.files} == {""}
     assert (found.problems, found.orphans, found.clean) == ((), (), True)
+
+
+def test_files_that_fit_their_checksum_but_not_the_manifest_are_found(filled):
+    """A manifest that names another width of keys cannot map what is whole by itself."""
+    other = Datastore(filled.files, replace(filled.identity, key_dim=5))
+    found = verify(other)
+    assert {r.name for r in found.files if "should have" in r.problem} == {
+        filled.files.entries(segment.id).name for segment in filled.snapshot().segments
+    }
+    assert not found.clean
