@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import vicinal
+from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate
 from vicinal.cli.explain import explain
 from vicinal.cli.fit import fit
@@ -66,6 +67,7 @@ def options(
 app.command()(index)
 app.command()(fit)
 app.command("eval")(evaluate)
+app.command()(demo)
 app.command()(explain)
 app.add_typer(store)
 app.add_typer(models)

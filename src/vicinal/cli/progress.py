@@ -5,7 +5,7 @@ Where no one watches, nothing is counted and nothing is shown.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from rich.progress import Progress
 from vicinal.cli import output
 
 if TYPE_CHECKING:  # the commands' help must not wait for torch
-    from vicinal.corpus import AbstractCorpus
+    from vicinal.corpus import Document
     from vicinal.datastore import Datastore
     from vicinal.lm import AbstractLanguageModel
 
@@ -23,7 +23,7 @@ Report = Callable[[int, int], None]
 
 @contextmanager
 def indexing(
-    corpus: "AbstractCorpus",
+    corpus: "Iterable[Document]",
     store: "Datastore",
     model: "AbstractLanguageModel",
     *,
@@ -43,7 +43,7 @@ def indexing(
 
 
 def _count(
-    bar: Progress, corpus: "AbstractCorpus", store: "Datastore", model: "AbstractLanguageModel"
+    bar: Progress, corpus: "Iterable[Document]", store: "Datastore", model: "AbstractLanguageModel"
 ) -> int:
     """Count the tokens to encode: hundreds of times faster than encoding them."""
     task = bar.add_task("reading", total=None, done="")
