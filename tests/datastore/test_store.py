@@ -200,3 +200,14 @@ def test_a_busy_manifest_is_locked_not_corrupt(store, monkeypatch):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreLockedError, match=r"was busy for 0\.05 seconds"):
             store.save_note("a", "b")
+
+
+def test_caches_of_segments_that_are_gone_are_deleted(tmp_path):
+    """A writer deletes index caches of merged segments, and no other file beside them."""
+    store = Datastore.create(tmp_path / "store", StoreIdentity("0" * 64, 4))
+    gone, foreign = store.files.index / f"{'a' * 32}.flat.faiss", store.files.index / "notes.txt"
+    for path in (gone, foreign):
+        path.write_bytes(b"x")
+    with store.writer():
+        pass
+    assert (gone.exists(), foreign.exists()) == (False, True)

@@ -13,6 +13,8 @@ from vicinal.datastore.segment_file import TEMPORARY, sync_directory
 
 OWN_NAME = re.compile(rf"[0-9a-f]{{32}}(\.outputs)?\.safetensors({re.escape(TEMPORARY)})?")
 
+CACHE_NAME = re.compile(r"[0-9a-f]{32}\.")
+
 
 @dataclass(frozen=True)
 class StoreFiles:
@@ -60,11 +62,16 @@ class StoreFiles:
         Only names that a writer gives are deleted; anything else is left for `verify` to report.
         """
         leftovers = [p for p in self.unknown(known) if OWN_NAME.fullmatch(p.name)]
-        for path in leftovers:
+        for path in [*leftovers, *self._caches_of_none(known)]:
             path.unlink(missing_ok=True)
         if leftovers:
             sync_directory(self.segments)
         return len(leftovers)
+
+    def _caches_of_none(self, known: set[str]) -> list[Path]:
+        """List the index caches of segments that are gone: they would only take space."""
+        caches = self.index.glob("*") if self.index.is_dir() else ()
+        return [p for p in caches if CACHE_NAME.match(p.name) and p.name[:32] not in known]
 
     def bytes_on_disk(self) -> int:
         """Add up the sizes of all files of the store, caches included."""
