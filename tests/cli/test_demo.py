@@ -1,6 +1,7 @@
 """The demo on made-up packages and a tiny model: what it prints, writes, repeats, refuses."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from vicinal.cli import demo, demonstration, packages
 from vicinal.datastore import Datastore
 from vicinal.errors import CorpusError
 
-BODY = "\n\ndef {verb}_{name}(self, level):\n    return self.{verb}(level) + {n} # {verb}\n"
+BODY = "\n\ndef {verb}_{name}(self, level):\n    return self.{verb}(level) + {n}\n"
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def made_up(tmp_path, monkeypatch) -> packages.Packages:
         for path, verb in (("a", "grow"), ("b", "bend"), ("sub/c", "fall"), ("sub/d", "root")):
             file = root / name / f"{path}.py"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f'"""{verb}"""' + BODY.format(verb=verb, name=name, n=n) * 3)
+            file.write_text(f'"""{verb}"""' + BODY.format(verb=verb, name=name, n=n) * 2)
         (root / name / "tests").mkdir()
         (root / name / "tests" / "test_a.py").write_text("untold = 1\n")
         (root / name / "notes.md").write_text("# Untold\n")
@@ -30,6 +31,7 @@ def made_up(tmp_path, monkeypatch) -> packages.Packages:
         find=lambda name: root / name if (root / name).is_dir() else None,
     )
     monkeypatch.setattr(demo, "DEMO", chosen)
+    monkeypatch.setattr(demo, "Demonstration", partial(demonstration.Demonstration, sample=200))
     return chosen
 
 
@@ -90,7 +92,7 @@ def test_another_store_is_not_overwritten(run, index, projects, tmp_path, vicina
 
 def test_packages_share_what_there_is_to_read(made_up):
     """Of each package about as many bytes are read as asked, from every folder."""
-    few = packages.Packages(made_up.fit, made_up.test, n_bytes=400, find=made_up.find)
+    few = packages.Packages(made_up.fit, made_up.test, n_bytes=250, find=made_up.find)
     found = [d.name for d in few.documents() if d.name.startswith("alder")]
     assert found == ["alder/a.py", "alder/sub/c.py"]
     short = packages.Packages(made_up.fit, made_up.test, characters=20, find=made_up.find)

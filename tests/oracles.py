@@ -1,0 +1,113 @@
+"""Slow, obvious versions of what the package computes: loops and Python floats, no tricks."""
+
+import math
+from collections import defaultdict
+
+
+def log_sum(terms):
+    """Add numbers given by their logarithms; nothing at all is minus infinity."""
+    finite = [t for t in terms if t > -math.inf]
+    if not finite:
+        return -math.inf
+    peak = max(finite)
+    return peak + math.log(sum(math.exp(t - peak) for t in finite))
+
+
+def matches(attribute, query, stored):
+    """Say whether two spans agree in one attribute: in all its values, or in one of them."""
+    mine, theirs = query.get(attribute.name, ()), stored.get(attribute.name, ())
+    if type(attribute).__name__ == "Same":
+        return bool(mine) and bool(theirs) and mine == theirs
+    return any(value in theirs for value in mine)
+
+
+def level(schema, query, stored):
+    """Give the last level all of whose attributes match; 0 if none has that."""
+    by_name = {a.name: a for a in schema.attributes}
+    found = 0
+    for number, one in enumerate(schema.levels, start=1):
+        if all(matches(by_name[name], query, stored) for name in one.requires):
+            found = number
+    return found
+
+
+def calibrate(distance, level, weights, biases):
+    """Move one neighbor along the line of its level; what is absent stays absent."""
+    return math.inf if math.isinf(distance) else weights[level] * distance + biases[level]
+
+
+def mlp_lines(calibration, key):
+    """Run the two layers for one query, neuron by neuron; give its weights and biases."""
+    pairs = zip(key, calibration.mean.tolist(), calibration.scale.tolist(), strict=True)
+    standard = [(x - mean) / scale for x, mean, scale in pairs]
+    hidden = [max(0.0, _neuron(row, standard)) for row in calibration.hidden.tolist()]
+    answer = [_neuron(row, hidden) for row in calibration.out.tolist()]
+    start_w, start_b = calibration.start.weights.tolist(), calibration.start.biases.tolist()
+    n = len(start_w)
+    weights = [w + a / calibration.unit for w, a in zip(start_w, answer[:n], strict=True)]
+    return weights, [start_b[0], *(b + a for b, a in zip(start_b[1:], answer[n:], strict=True))]
+
+
+def _neuron(row, inputs):
+    *weights, bias = row
+    return sum(w * x for w, x in zip(weights, inputs, strict=True)) + bias
+
+
+def p_knn(distances, values):
+    """Eq. 2 for one query: what each retrieved token's probability is."""
+    total = log_sum([-d for d in distances])
+    mass = defaultdict(list)
+    for distance, value in zip(distances, values, strict=True):
+        if not math.isinf(distance):
+            mass[value].append(-distance)
+    return {value: math.exp(log_sum(terms) - total) for value, terms in mass.items()}
+
+
+def mixed(neighbors, p_lm, lam):
+    """Eq. 3 over the whole vocabulary; without neighbors the base model is all there is."""
+    lam = lam if neighbors else 0.0
+    return [lam * neighbors.get(token, 0.0) + (1 - lam) * p for token, p in enumerate(p_lm)]
+
+
+def loss(observations, objective, weights, biases, lam):
+    """Average −log p, position by position."""
+    losses = []
+    for row in range(len(observations)):
+        rows = (observations.distances, observations.levels, observations.hits)
+        columns = list(zip(*(part[row].tolist() for part in rows), strict=True))
+        calibrated = [(calibrate(d, n, weights, biases), hit) for d, n, hit in columns]
+        hits = log_sum([-g for g, hit in calibrated if hit])
+        log_p = hits - log_sum([-g for g, _ in calibrated]) if hits > -math.inf else -math.inf
+        if objective == "mixture":
+            neighbors = math.log(lam) + log_p if lam else -math.inf
+            losses.append(
+                -log_sum([neighbors, math.log(1 - lam) + float(observations.log_p_lm[row])])
+            )
+        elif hits > -math.inf:
+            losses.append(-log_p)
+    return sum(losses) / len(losses)
+
+
+def search(snapshot, query, k, without):
+    """Compare one query with every live entry outside of a range; give (distance, entry) pairs."""
+    dead = {entry for lo, hi in snapshot.dead.tolist() for entry in range(lo, hi)}
+    found = []
+    for segment in snapshot.segments:
+        for row, key in enumerate(segment.keys.tolist()):
+            entry = segment.base + row
+            if entry not in dead and not without[0] <= entry < without[1]:
+                found.append((sum((q - x) ** 2 for q, x in zip(query, key, strict=True)), entry))
+    return sorted(found)[:k]
+
+
+def value_of(snapshot, entry):
+    """Look a token up in the segment that has the entry."""
+    for segment in snapshot.segments:
+        if segment.base <= entry < segment.base + len(segment):
+            return int(segment.values[entry - segment.base])
+    raise LookupError(entry)
+
+
+def span_of(snapshot, entry):
+    """Find the attributes of the span that has the entry."""
+    return next(s.attributes for s in snapshot.spans if s.lo <= entry < s.hi)
