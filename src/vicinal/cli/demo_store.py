@@ -24,11 +24,8 @@ def prepared(
 ) -> "tuple[Datastore, HuggingFaceModel]":
     """Bring the store in *folder* to the state of the packages, fetching the model if need be."""
     from vicinal.datastore import BuildOptions, build
-    from vicinal.lm import KNOWN, pulled
 
     settings = known_settings(folder).given({"model": model})
-    if settings.model in KNOWN and pulled(settings.model) is None:
-        fetch(settings.model)
     documents = list(packages.documents())
     lm = parts.load_model(settings)
     opened = parts.open_or_create(folder, settings, lm, keep_outputs=True)
@@ -53,17 +50,3 @@ def known_settings(folder: Path) -> parts.Settings:
             "Choose another folder with --store; this one would be overwritten."
         )
     return parts.settings_of(opened)
-
-
-def fetch(name: str) -> None:
-    """Pull a model and show how far it is."""
-    from vicinal.lm import pull
-
-    output.note(f"fetching {name}, once ...")
-    with output.progress() as bar:
-        task = bar.add_task("fetching", total=None, done="")
-
-        def show(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total or None)
-
-        pull(name, show)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from vicinal.cli import options, output
+from vicinal.cli.fetching import fetched
 
 models = typer.Typer(name="models", help="Fetch and list language models.", no_args_is_help=True)
 
@@ -52,16 +53,7 @@ def pull_model(
     \b
     $ vicinal models pull smollm2-135m
     """
-    from vicinal.lm import pull
-
-    with output.progress() as bar:
-        task = bar.add_task("starting", total=None, done="")
-
-        def show(stage: str, done: int, total: int) -> None:
-            size = output.as_bytes(done) if done else ""
-            bar.update(task, description=stage, completed=done, total=total or None, done=size)
-
-        folder = pull(name, show)
+    folder = fetched(name)
     if json:
         output.print_json({"name": name, "folder": str(folder)})
     else:

