@@ -149,7 +149,7 @@ def test_the_table_has_the_keys_promised(store, lm, model):
     assert sum(told) == len(examination.sample)
     promised = {
         "name", "ppl", "ppl_full_token", "ppl_byte", "top1", "top5", "top10", "top20",
-        "coverage", "difference", "interval",
+        "coverage", "difference", "interval", "over_temperature",
     }  # fmt: skip
     lm_row, knn_row = data["rows"]
     for row in (lm_row, knn_row):
@@ -171,6 +171,25 @@ def test_each_row_is_compared_with_the_row_above(store, lm, model):
     total = sum(row.difference.difference for row in rows[1:])
     assert total == pytest.approx(ppl[-1] - ppl[0])
     assert rows[1].difference.difference == pytest.approx(ppl[1] - ppl[0])
+
+
+def test_rows_above_temperature_are_compared_with_it(store, lm, model):
+    """Temperature only is what locality is claimed against; below it there is nothing to claim."""
+    examination = examined(store, lm, model)
+    fitted = fit_parameters(examination, model, ["temperature", "bias", "linear"], Recipe())
+    scored = score(examination.queries, model, rungs_of(fitted, 3))
+    rows = table(scored, examination.sample, examination.subjects, group="project", seed=0).rows
+    row = {row.name: row for row in rows}
+    assert [row[name].over_temperature for name in ("lm", "knn", "temperature")] == [None] * 3
+    assert row["bias"].over_temperature == row["bias"].difference
+    expected = row["linear"].measures["ppl"] - row["temperature"].measures["ppl"]
+    told = row["linear"].to_dict()["over_temperature"]
+    assert told["difference"] == pytest.approx(expected)
+    assert told["interval"] == list(row["linear"].over_temperature.interval)
+    low, high = told["interval"]
+    assert str(row["linear"].over_temperature) == (
+        f"{told['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+    )
 
 
 def test_groups_decide_the_macro_average(store, lm, model):

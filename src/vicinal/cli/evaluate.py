@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vicinal.cli import examining, named_files, options, output, parts
+from vicinal.cli.versions import versions
 
 if TYPE_CHECKING:  # the command's help must not wait for torch
     from vicinal.evaluation import Result
+    from vicinal.knnlm import Parameters
 
 COLUMNS = ("ppl", "ppl_full_token", "ppl_byte", "top1", "top5", "top10", "top20")
 MORE = ("helped", "hurt", "ppl_macro")
@@ -55,13 +57,11 @@ def evaluate(
     $ vicinal eval --store java-test --self --ladder --params ladder.json --json
     """
     from vicinal.evaluation import FITTED, Watcher, measure, rungs_of
-    from vicinal.knnlm import KNNLM, Choice, Parameters, preferred, stored_parameters
+    from vicinal.knnlm import KNNLM, Choice, preferred, stored_parameters
     from vicinal.locality import load_domain
 
     opened, settings, lm = parts.open_with_model(store)
-    parameters = (
-        Parameters.from_json(named_files.read_text(params)) if params else stored_parameters(opened)
-    )
+    parameters = _given(params) or stored_parameters(opened)
     model = KNNLM.from_store(opened, lm, parameters, Choice(k=k, index=index))
     asked = examining.Examined(on, itself, documents, sample, seed)
     examination = asked.examine(model, settings)
@@ -77,7 +77,14 @@ def evaluate(
         result = measure(examination, model, rungs, watcher, group=group, seed=seed)
     used = {"k": model.k, "index": index, "group": group, "fingerprint": lm.fingerprint}
     notes = dict(parameters.notes) if parameters else None
-    _show(result, {**asked.settings(), **used, "fit": notes}, as_json=json)
+    settled = {**asked.settings(), **used, "versions": versions(), "fit": notes}
+    _show(result, settled, as_json=json)
+
+
+def _given(file: Path | None) -> "Parameters | None":
+    from vicinal.knnlm import Parameters
+
+    return Parameters.from_json(named_files.read_text(file)) if file else None
 
 
 def _show(result: "Result", settings: dict[str, Any], *, as_json: bool) -> None:
@@ -92,7 +99,11 @@ def _show(result: "Result", settings: dict[str, Any], *, as_json: bool) -> None:
         rows.append((row.name, *values, f"{change.difference:+.4f}" if change else "", interval))
     columns = ["", *COLUMNS, *MORE, "Δ ppl", "95 %"]
     output.print_table(columns, rows)
+    over = {
+        f"{row.name} over temperature": row.over_temperature
+        for row in result.rows
+        if row.over_temperature
+    }
     coverage = result.rows[0].measures["coverage"]
-    output.print_facts(
-        {"positions": result.positions, "documents": result.documents, "coverage": coverage}
-    )
+    counts = {"positions": result.positions, "documents": result.documents}
+    output.print_facts({**over, **counts, "coverage": coverage})

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vicinal.cli import examining, fitted, named_files, options, output, parts
+from vicinal.cli.versions import versions
 
 Ladder = Annotated[
     bool, typer.Option("--ladder", help="Fit every calibration: temperature, bias, linear, mlp.")
@@ -84,7 +85,8 @@ def fit(
     with examining.counting("looking up", len(examination.sample)) as advance:
         watcher = Watcher(advance, lambda name: output.note(f"fitting {name} ..."))
         parameters = fit_parameters(examination, model, names, recipe, watcher)
-    parameters = replace(parameters, notes={**parameters.notes, "settings": asked.settings()})
+    record = {"settings": asked.settings(), "versions": versions()}
+    parameters = replace(parameters, notes={**parameters.notes, **record})
     text = parameters.to_json()
     opened.save_parameters(NAME_IN_STORE, text)
     if save:

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -198,6 +199,15 @@ class Difference:
 
     difference: float
     interval: tuple[float, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the difference as plain data."""
+        return {"difference": self.difference, "interval": list(self.interval)}
+
+    def __str__(self) -> str:
+        """Write the difference as a person reads it."""
+        low, high = self.interval
+        return f"{self.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
 def bootstrap(

@@ -18,11 +18,17 @@ from vicinal.evaluation.subjects import Subject
 
 @dataclass(frozen=True)
 class Row:
-    """A rung's measures, and its difference in perplexity to the row above."""
+    """
+    A rung's measures, and its difference in perplexity to the row above.
+
+    *over_temperature* is its difference to temperature only: what locality has to be claimed
+    against.
+    """
 
     name: str
     measures: dict[str, float]
     difference: Difference | None
+    over_temperature: Difference | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Write the row as plain data."""
@@ -31,6 +37,7 @@ class Row:
             **self.measures,
             "difference": self.difference.difference if self.difference else None,
             "interval": list(self.difference.interval) if self.difference else None,
+            "over_temperature": self.over_temperature.to_dict() if self.over_temperature else None,
         }
 
 
@@ -66,12 +73,17 @@ def outcomes(
 def table(
     scored: Scored, sample: Sample, subjects: Sequence[Subject], *, group: str, seed: int
 ) -> Result:
-    """Measure every rung, and compare each with the one above it."""
+    """Measure every rung, and compare each with the one above it and with temperature only."""
     rows: list[Row] = []
     before: Outcome | None = None
+    temperature: Outcome | None = None
     for name, outcome in outcomes(scored, sample, subjects, group).items():
         measures = {measure.name: measure(outcome) for measure in MEASURES}
-        difference = bootstrap(Perplexity(), outcome, before, seed=seed) if before else None
-        rows.append(Row(name, measures, difference))
+        compared = [
+            bootstrap(Perplexity(), outcome, other, seed=seed) if other else None
+            for other in (before, temperature)
+        ]
+        rows.append(Row(name, measures, *compared))
         before = outcome
+        temperature = outcome if name == "temperature" else temperature
     return Result(tuple(rows), len(sample), len(np.unique(sample.subject)))
