@@ -107,23 +107,11 @@ def tell(
     provenance: Provenance,
 ) -> Case:
     """Tell one position by every rung; the last rung weighs the neighbors."""
-    query = _only(examination.queries, row)
+    query = examination.queries.rows(slice(row, row + 1))
     told = tuple(_told(name, mixture, query, model) for name, mixture in rungs.items())
     last = list(rungs.values())[-1]
     neighbors = _neighbors(model.retrieve(query), last, model, provenance) if last else ()
-    return Case(_place(examination, row, model.lm), told, neighbors)
-
-
-def _only(queries: Queries, row: int) -> Queries:
-    rows = slice(row, row + 1)
-    return Queries(
-        queries.keys[rows],
-        queries.outputs[rows],
-        queries.targets[rows],
-        queries.without[rows],
-        queries.spans[rows],
-        queries.attributes,
-    )
+    return Case(place_of(examination, row, model.lm), told, neighbors)
 
 
 def _told(name: str, mixture: Mixture | None, query: Queries, model: KNNLM) -> Told:
@@ -156,7 +144,7 @@ def _neighbors(
     )
 
 
-def _place(examination: Examination, row: int, lm: AbstractLanguageModel) -> Place:
+def place_of(examination: Examination, row: int, lm: AbstractLanguageModel) -> Place:
     """Say where a position is; its document need not be in the store."""
     subject = examination.subjects[int(examination.sample.subject[row])]
     token = int(examination.sample.token[row])

@@ -21,6 +21,36 @@ Z = 1.96
 
 
 @dataclass(frozen=True)
+class Binning:
+    """
+    How neighbors are put together: of each query the nearest *top*, or all.
+
+    *published* is the paper's way, made for its figures: each rank by itself, and bins of equal
+    width of the negative distance, each told by its upper bound. Otherwise ranks are binned by
+    their logarithm, and bins of distance hold equally many neighbors and are told by their mean.
+    """
+
+    top: int | None = None
+    n_bins: int = N_BINS
+    published: bool = False
+
+    def rank_cuts(self, k: int) -> Float64[np.ndarray, " cuts"]:
+        """Give the ranks at which bins begin, and where the last one ends."""
+        if self.published:
+            return np.arange(1, k + 2, dtype=np.float64)
+        return np.unique(np.geomspace(1, k + 1, self.n_bins + 1).round())
+
+    def value_cuts(self, values: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " cuts"]:
+        """Give the distances at which bins begin, and where the last one ends."""
+        if self.published:
+            return np.linspace(values.min(), values.max(), self.n_bins + 1)
+        return np.unique(np.quantile(values, np.linspace(0, 1, self.n_bins + 1)))
+
+
+PUBLISHED = Binning(top=200, n_bins=30, published=True)
+
+
+@dataclass(frozen=True)
 class Curve:
     """One level's mean of something in each bin, with a 95 % interval and the neighbors counted."""
 
@@ -55,32 +85,37 @@ def curves(
     observations: Observations,
     level_names: Sequence[str],
     calibration: AbstractCalibration | None = None,
+    binning: Binning = Binning(),
 ) -> Curves:
     """Count hits by rank and by distance, as found or as a *calibration* sees them."""
     distances = observations.distances
     if calibration is not None:
         distances = calibration(distances, observations.levels, observations.keys)
-    pairs = _pairs(observations, distances)
+    pairs = _pairs(observations, distances, binning)
     if not len(pairs.rank):
         return Curves((), (), ())
-    ranks = np.unique(np.geomspace(1, distances.shape[1] + 1, N_BINS + 1).round())
-    cuts = np.unique(np.quantile(pairs.distance, np.linspace(0, 1, N_BINS + 1)))
-    by_rank, by_distance = _binned(pairs.rank, ranks), _binned(pairs.distance, cuts)
+    by_rank = _binned(pairs.rank, binning.rank_cuts(int(pairs.rank.max())))
+    cuts = binning.value_cuts(pairs.distance)
+    by_distance = _binned(pairs.distance, cuts)
+    x = cuts[1:][by_distance] if binning.published else pairs.distance
     levels = list(enumerate(level_names))
     return Curves(
         tuple(_shares(pairs, by_rank, pairs.rank, level) for level in levels),
-        tuple(_shares(pairs, by_distance, pairs.distance, level) for level in levels),
+        tuple(_shares(pairs, by_distance, x, level) for level in levels),
         tuple(_means(pairs, by_rank, level) for level in levels),
     )
 
 
-def _pairs(observations: Observations, distances: Float[Tensor, "n k"]) -> _Pairs:
+def _pairs(observations: Observations, distances: Float[Tensor, "n k"], binning: Binning) -> _Pairs:
+    """Rank the neighbors of each query; the paper's way, distances are negated from here on."""
     ordered, order = distances.sort(dim=1, stable=True)
+    ordered, order = ordered[:, : binning.top], order[:, : binning.top]
     found = ordered.isfinite()
-    rank = torch.arange(1, distances.shape[1] + 1).expand(ordered.shape)
+    rank = torch.arange(1, ordered.shape[1] + 1).expand(ordered.shape)
+    sign = -1 if binning.published else 1
     return _Pairs(
         rank[found].double().numpy(),
-        ordered[found].double().numpy(),
+        sign * ordered[found].double().numpy(),
         observations.levels.gather(1, order)[found].long().numpy(),
         observations.hits.gather(1, order)[found].double().numpy(),
     )

@@ -38,19 +38,30 @@ def plot_curves(
 ) -> str:
     """Draw a curve for each level with its interval as a band; the answer is an SVG element."""
     figure, axes = _axes(x, y)
+    draw_curves(axes, curves, log_x=log_x, share=share)
+    return _svg(figure, axes)
+
+
+def draw_curves(
+    axes: "Axes",
+    curves: Sequence[Curve],
+    *,
+    log_x: bool = False,
+    share: bool = False,
+    markers: bool = True,
+) -> None:
+    """Draw a curve for each level with its interval as a band."""
     for level, curve in enumerate(curves):
         if len(curve.x):
             axes.fill_between(curve.x, curve.low, curve.high, color=color(level), alpha=0.2, lw=0)
-            _line(
-                axes, level, curve.level, (curve.x, curve.y), marker=MARKERS[level % len(MARKERS)]
-            )
+            marker = MARKERS[level % len(MARKERS)] if markers else ""
+            _line(axes, level, curve.level, (curve.x, curve.y), marker=marker)
     if log_x:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
     if share:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         axes.set_ylim(bottom=0)
-    return _svg(figure, axes)
 
 
 def plot_lines(
@@ -77,14 +88,19 @@ def _axes(x: str, y: str) -> "tuple[Figure, Axes]":
 
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.add_subplot()
-    axes.set_xlabel(x, color=INK)
-    axes.set_ylabel(y, color=INK)
-    axes.tick_params(colors=INK, which="both")
-    axes.grid(color=INK, alpha=0.12, lw=0.6)
+    dress(axes, x, y, ink=INK)
+    return figure, axes
+
+
+def dress(axes: "Axes", x: str, y: str, *, ink: str = "black") -> None:
+    """Label the axes, and leave away what is no ink for numbers."""
+    axes.set_xlabel(x, color=ink)
+    axes.set_ylabel(y, color=ink)
+    axes.tick_params(colors=ink, which="both")
+    axes.grid(color=ink, alpha=0.12, lw=0.6)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(INK)
-    return figure, axes
+        spine.set_color(ink)
 
 
 def _svg(figure: "Figure", axes: "Axes") -> str:

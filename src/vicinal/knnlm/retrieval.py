@@ -39,15 +39,18 @@ class Queries:
     def batches(self, size: int) -> Iterator["Queries"]:
         """Go through the queries a few at a time."""
         for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            yield Queries(
-                self.keys[rows],
-                self.outputs[rows],
-                self.targets[rows],
-                self.without[rows],
-                self.spans[rows],
-                self.attributes,
-            )
+            yield self.rows(slice(start, start + size))
+
+    def rows(self, rows: slice) -> "Queries":
+        """Take some of the queries."""
+        return Queries(
+            self.keys[rows],
+            self.outputs[rows],
+            self.targets[rows],
+            self.without[rows],
+            self.spans[rows],
+            self.attributes,
+        )
 
 
 @dataclass(frozen=True)
