@@ -1,29 +1,60 @@
 """Looking into a store: where neighbors come from, when locality helps, and a report of both."""
 
 from vicinal.analysis.cases import Case, CaseNeighbor, Guess, Told, cases, tell, turned_right
-from vicinal.analysis.curves import Curve, Curves, curves
+from vicinal.analysis.curves import PUBLISHED, Binning, Curve, Curves, curves
+from vicinal.analysis.describing import (
+    accuracy_table,
+    ladder_table,
+    levels_table,
+    movements_table,
+    parameters_table,
+)
 from vicinal.analysis.explaining import Explanation, Neighbor, explain_line, find_document
+from vicinal.analysis.figures import FORMATS, draw_calibrated, draw_published, image, numbers
+from vicinal.analysis.moved import Change, Moved, MovedNeighbor, Movements, log_p_gold, movements
 from vicinal.analysis.plots import plot_curves, plot_lines
 from vicinal.analysis.provenance import Place, Provenance
 from vicinal.analysis.report import Report, missing_packages, visible
+from vicinal.analysis.tables import Cell, Number, Table
 
 __all__ = [
+    "FORMATS",
+    "PUBLISHED",
+    "Binning",
     "Case",
     "CaseNeighbor",
+    "Cell",
+    "Change",
     "Curve",
     "Curves",
     "Explanation",
     "Guess",
+    "Moved",
+    "MovedNeighbor",
+    "Movements",
     "Neighbor",
+    "Number",
     "Place",
     "Provenance",
     "Report",
+    "Table",
     "Told",
+    "accuracy_table",
     "cases",
     "curves",
+    "draw_calibrated",
+    "draw_published",
     "explain_line",
     "find_document",
+    "image",
+    "ladder_table",
+    "levels_table",
+    "log_p_gold",
     "missing_packages",
+    "movements",
+    "movements_table",
+    "numbers",
+    "parameters_table",
     "plot_curves",
     "plot_lines",
     "tell",

@@ -6,11 +6,12 @@ can be read when they are printed in gray. Needs matplotlib (the extra ``plot``)
 """
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vicinal.analysis.curves import Curves
 from vicinal.analysis.plots import draw_curves, dress
-from vicinal.analysis.tables import Number, Table
+from vicinal.analysis.tables import Cell, Number, Table
 
 if TYPE_CHECKING:  # heavy, and only needed to draw
     from matplotlib.figure import Figure
@@ -59,7 +60,7 @@ def image(figure: "Figure", kind: str) -> bytes:
 def numbers(name: str, found: Curves, title: str) -> Table:
     """Give what a figure shows as a table: a row for each panel, level and bin."""
     several = (found.by_distance, found.by_rank, found.distance_by_rank)
-    rows = [
+    rows: list[Sequence[Cell]] = [
         (panel, curve.level, *(Number(v, 6) for v in values), Number(float(count), 0))
         for panel, curves in zip(PANELS, several, strict=True)
         for curve in curves

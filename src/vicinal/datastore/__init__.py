@@ -8,6 +8,7 @@ from vicinal.datastore.identity import StoreIdentity
 from vicinal.datastore.snapshot import Segment, Snapshot, StoredDocument, StoredSpan
 from vicinal.datastore.store import Datastore
 from vicinal.datastore.verification import FileReport, Verification, repair, verify
+from vicinal.datastore.views import clipped, relabeled, visible, with_keys
 from vicinal.datastore.writer import Writer
 
 __all__ = [
@@ -25,10 +26,14 @@ __all__ = [
     "Verification",
     "Writer",
     "build",
+    "clipped",
     "encoded_document",
     "entry_spans",
     "export",
     "info",
+    "relabeled",
     "repair",
     "verify",
+    "visible",
+    "with_keys",
 ]

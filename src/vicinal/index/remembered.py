@@ -51,8 +51,8 @@ class RememberedIndex(AbstractIndex):
     ) -> str:
         told = f"{type(self._index).__name__} {k} {list(queries.shape)} {queries.dtype}"
         digest = hashlib.sha256(self._store + told.encode())
-        digest.update(queries.detach().cpu().contiguous().view(torch.uint8).numpy())
-        digest.update(without.cpu().contiguous().numpy())
+        digest.update(queries.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        digest.update(without.cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()[:32]
 
 

@@ -76,6 +76,7 @@ class HuggingFaceModel(AbstractLanguageModel):
         self.key_layer, self.head = anatomy.key_layer, anatomy.head
         self.reading, self.precision = reading, precision
         self.fingerprint = anatomy.fingerprint
+        self.boundary_id = reading.start_id
         self.key_dim = self.key_layer.dim
         self.vocab_size, self.output_dim = self.head.shape
 

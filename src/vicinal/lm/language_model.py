@@ -39,13 +39,19 @@ class Encoding:
 
 
 class AbstractLanguageModel(ABC):
-    """A causal language model: text to ids, ids to keys and predictions."""
+    """
+    A causal language model: text to ids, ids to keys and predictions.
+
+    *boundary_id* is the token that stands before the first one of a document, None if there is no
+    such token.
+    """
 
     name: str
     fingerprint: str
     key_dim: int
     output_dim: int
     vocab_size: int
+    boundary_id: int | None = None
 
     @abstractmethod
     def tokenize(self, text: str) -> Tokens:
