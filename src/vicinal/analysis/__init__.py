@@ -12,10 +12,12 @@ from vicinal.analysis.describing import (
 from vicinal.analysis.explaining import Explanation, Neighbor, explain_line, find_document
 from vicinal.analysis.figures import FORMATS, draw_calibrated, draw_published, image, numbers
 from vicinal.analysis.moved import Change, Moved, MovedNeighbor, Movements, log_p_gold, movements
+from vicinal.analysis.page import Drawing, Page, Section
 from vicinal.analysis.plots import plot_curves, plot_lines
 from vicinal.analysis.provenance import Place, Provenance
-from vicinal.analysis.report import Report, missing_packages, visible
+from vicinal.analysis.report import Report
 from vicinal.analysis.tables import Cell, Number, Table
+from vicinal.analysis.templating import missing_packages, visible
 
 __all__ = [
     "FORMATS",
@@ -27,6 +29,7 @@ __all__ = [
     "Change",
     "Curve",
     "Curves",
+    "Drawing",
     "Explanation",
     "Guess",
     "Moved",
@@ -34,9 +37,11 @@ __all__ = [
     "Movements",
     "Neighbor",
     "Number",
+    "Page",
     "Place",
     "Provenance",
     "Report",
+    "Section",
     "Table",
     "Told",
     "accuracy_table",

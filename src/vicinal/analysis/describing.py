@@ -89,8 +89,7 @@ def movements_table(found: Movements, attributes: Sequence[str]) -> Table:
     """Tell positions that moved (Tables 4 and 6), each with the neighbors that decided."""
     columns = ("case", "what", "where", *attributes, "level", "context", "target", "log p", "Δ")
     rows: list[Sequence[Cell]] = []
-    kinds = {"most helped": found.most, "helped": found.helped, "hurt": found.hurt}
-    for kind, several in kinds.items():
+    for kind, several in found.kinds.items():
         for number, case in enumerate(several, 1):
             rows += _case(f"{kind} {number}", case, attributes)
     note = (

@@ -59,6 +59,11 @@ class Movements:
     n_hurt: int
     n_covered: int
 
+    @property
+    def kinds(self) -> Mapping[str, tuple[Moved, ...]]:
+        """Name the kinds of positions."""
+        return {"most helped": self.most, "helped": self.helped, "hurt": self.hurt}
+
 
 @dataclass(frozen=True)
 class Change:

@@ -6,16 +6,14 @@ Knows nothing of how the numbers came about. Needs matplotlib and Jinja2 (the ex
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from vicinal.analysis.cases import Case
 from vicinal.analysis.curves import Curves
 from vicinal.analysis.plots import color, plot_curves, plot_lines
-from vicinal.errors import VicinalError
+from vicinal.analysis.templating import environment
 from vicinal.evaluation import Result
 from vicinal.knnlm import Parameters
 
-NEEDED = ("jinja2", "matplotlib")
 SHOWN = ("ppl", "ppl_full_token", "ppl_byte", "top1", "top5", "top10", "helped", "hurt")
 
 
@@ -40,24 +38,9 @@ class Report:
 
     def to_html(self) -> str:
         """Write the page."""
-        missing = missing_packages()
-        if missing:
-            raise VicinalError(
-                f"A report needs {' and '.join(missing)}, not installed. "
-                "Install them: `pip install 'vicinal[plot]'`."
-            )
-        from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
 
-        environment = Environment(
-            loader=PackageLoader("vicinal.analysis"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["visible"] = visible
-        page = environment.get_template("report.html.jinja")
+        page = environment().get_template("report.html.jinja")
         plots = {name: Markup(svg) for name, svg in self._plots().items()}
         names = self.parameters.schema.level_names
         return page.render(
@@ -98,18 +81,3 @@ class Report:
         lines = self.parameters.rungs[self.told].calibration.lines
         names = self.parameters.schema.level_names
         return {**found, "lines": plot_lines(lines, names, self.reach)}
-
-
-def missing_packages() -> list[str]:
-    """Name the packages that a report needs and that are not installed."""
-    return [name for name in NEEDED if find_spec(name) is None]
-
-
-def visible(token: str) -> str:
-    r"""
-    Write a token so that its white space can be seen.
-
-    >>> visible(" a\n")
-    '␣a⏎'
-    """
-    return token.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥").replace("\r", "␍")

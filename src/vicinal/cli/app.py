@@ -18,6 +18,7 @@ from vicinal.cli.fit import fit
 from vicinal.cli.index import index
 from vicinal.cli.models import models
 from vicinal.cli.output import quieten
+from vicinal.cli.paper import paper
 from vicinal.cli.store import store
 from vicinal.errors import VicinalError
 
@@ -71,6 +72,7 @@ app.command()(demo)
 app.command()(explain)
 app.add_typer(store)
 app.add_typer(models)
+app.add_typer(paper)
 
 
 def main() -> None:

@@ -23,12 +23,18 @@ from vicinal.index.rescoring import moved
 
 
 class RememberedIndex(AbstractIndex):
-    """Asks *index* over *snapshot* once for each batch of queries; the answers lie in *folder*."""
+    """
+    Asks *index* over *snapshot* once for each batch of queries; the answers lie in *folder*.
 
-    def __init__(self, index: AbstractIndex, snapshot: Snapshot, folder: Path) -> None:
+    *label* tells indexes of one class apart that answer differently.
+    """
+
+    def __init__(
+        self, index: AbstractIndex, snapshot: Snapshot, folder: Path, label: str = ""
+    ) -> None:
         self._index = index
         self._folder = folder
-        self._store = _digest(snapshot)
+        self._store = _digest(snapshot) + label.encode()
 
     def search(
         self,

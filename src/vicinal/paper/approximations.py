@@ -14,8 +14,9 @@ from jaxtyping import Float, Float32, Int32, Int64
 from torch import Tensor
 
 from vicinal.datastore import Snapshot, with_keys
-from vicinal.index import AbstractIndex, ExactIndex, Neighbors
+from vicinal.index import AbstractIndex, Neighbors
 from vicinal.lm import AbstractLanguageModel, Encoding, Tokens
+from vicinal.paper.scene import Search
 
 SPARE = 2048  # entries searched beyond k, to drop the query's own document afterwards
 CODE_BYTES = 64  # of the product quantizer
@@ -24,14 +25,19 @@ FLOOR = -1e4
 Keys = np.ndarray[tuple[int, int], np.dtype[np.float16]]
 
 
-def quantized(snapshot: Snapshot) -> AbstractIndex:
+def quantized(search: Search) -> Search:
     """
     Take the distances to keys as a product quantizer remembers them, and never the true ones.
 
     The released code searched inverted lists too; here every key is looked at, so that what is
     measured is the error of the distances alone.
     """
-    return ExactIndex(with_keys(snapshot, "pq", _quantizer(snapshot)))
+    return lambda snapshot: search(with_keys(snapshot, "pq", _quantizer(snapshot)))
+
+
+def dropped_afterwards(search: Search) -> Search:
+    """Search with the query's own document in the store, and drop it from what is found."""
+    return lambda snapshot: DroppingIndex(search(snapshot))
 
 
 def _quantizer(snapshot: Snapshot) -> Callable[[Keys], Keys]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vicinal.lm import AbstractLanguageModel
-from vicinal.paper.approximations import CertainIsLost, DroppingIndex, HalfPrecision, quantized
+from vicinal.paper.approximations import CertainIsLost, HalfPrecision, dropped_afterwards, quantized
 from vicinal.paper.relabeling import (
     exact_headings,
     mistaken_paths,
@@ -113,7 +113,6 @@ def _of_wikitext(lm: AbstractLanguageModel) -> list[Departure]:
 
 
 def _of_both(scene: Scene) -> list[Departure]:
-    search = scene.search
     return [
         Departure(
             "long documents",
@@ -127,7 +126,7 @@ def _of_both(scene: Scene) -> list[Departure]:
             "left out",
             "k + 2,048 neighbors are searched, the own are dropped, some queries keep fewer than k",
             "left out inside of the search",
-            Variation(search=lambda snapshot: DroppingIndex(search(snapshot))),
+            Variation(search=dropped_afterwards),
         ),
         Departure(
             "precision of log p",

@@ -29,11 +29,11 @@ class Variation:
     A different way to do one thing; what is None stays as it is.
 
     *view* changes what is stored (and with it what is asked), *search* how neighbors are found,
-    *reading* what is taken for the base model's prediction.
+    given how they were found before, *reading* what is taken for the base model's prediction.
     """
 
     view: View | None = None
-    search: Search | None = None
+    search: Callable[[Search], Search] | None = None
     reading: Reading | None = None
 
 
@@ -52,6 +52,7 @@ class Scene:
     k: int
     memory: Path
     search: Search
+    label: str = ""
 
     @classmethod
     def of(
@@ -80,14 +81,16 @@ class Scene:
             scene = replace(
                 scene,
                 snapshot=variation.view(scene.snapshot) if variation.view else scene.snapshot,
-                search=variation.search or scene.search,
+                search=variation.search(scene.search) if variation.search else scene.search,
+                label=scene.label + _label(variation),
                 lm=variation.reading(scene.lm) if variation.reading else scene.lm,
             )
         return scene
 
     def model(self) -> KNNLM:
         """Join the parts; the mixture is the published one, rungs are put in its place."""
-        index = RememberedIndex(self.search(self.snapshot), self.snapshot, self.memory)
+        found = self.search(self.snapshot)
+        index = RememberedIndex(found, self.snapshot, self.memory, self.label)
         retriever = Retriever(self.snapshot, index, self.schema)
         return KNNLM(self.lm, retriever, Mixture.published(self.schema.n_levels), k=self.k)
 
@@ -95,6 +98,11 @@ class Scene:
         """Draw positions of the split's own documents."""
         subjects = stored_subjects(self.snapshot, self.lm, [f"{self.split}/*"])
         return Examination.from_subjects(subjects, model, size=size, seed=seed)
+
+
+def _label(variation: Variation) -> str:
+    """Name a way to search, for what is remembered of it."""
+    return f"+{variation.search.__name__}" if variation.search else ""
 
 
 @dataclass(frozen=True)

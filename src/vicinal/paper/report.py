@@ -1,0 +1,135 @@
+"""
+The findings of a study as files: one HTML page, tables and figures in the formats that are asked.
+
+Tables as CSV, Markdown and LaTeX; figures as PNG, SVG and PDF, with their numbers as CSV. The same
+findings give the same bytes. Knows nothing of how anything was found.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vicinal.analysis import (
+    FORMATS,
+    Curves,
+    Drawing,
+    Page,
+    Section,
+    Table,
+    draw_calibrated,
+    draw_published,
+    image,
+    numbers,
+)
+from vicinal.paper.study import Findings
+
+SECTIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "claims": ("What it says of the paper's claims", "", ("claims",)),
+    "setting": ("Levels and data (Table 1)", "", ("levels", "data")),
+    "results": ("Results (Tables 2 and 5)", "", ("table2", "table2-more", "table5")),
+    "parameters": (
+        "What was learned (Tables 3 and 8)",
+        "At equal distance, a neighbor of a level counts e^(-b) times as much as one of level 0, "
+        "where the weights are equal.",
+        ("table3", "table8"),
+    ),
+    "mlp": ("Contextualized against direct (Table 7)", "", ("table7",)),
+    "articles": ("Article by article", "", ("articles",)),
+    "departures": (
+        "Departures",
+        "Where the paper's text, its released code and vicinal differ, and what each difference "
+        "comes to on these data.",
+        ("departures",),
+    ),
+}
+BEFORE_FIGURES = ("claims", "setting", "results", "parameters", "mlp")
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """
+    What a report is made from.
+
+    *name* is the experiment's; *lead* is said first, *settings* last.
+    """
+
+    name: str
+    findings: Findings
+    tables: Sequence[Table]
+    lead: Sequence[str]
+    settings: Mapping[str, str]
+
+    def write(self, folder: Path) -> Path:
+        """Write all files; the answer is the page."""
+        for table in self.tables:
+            _write(folder / "tables" / f"{table.name}.csv", table.to_csv())
+            _write(folder / "tables" / f"{table.name}.md", table.to_markdown())
+            _write(folder / "tables" / f"{table.name}.tex", table.to_latex())
+        drawings = self._figures(folder / "figures")
+        page = folder / "report.html"
+        _write(page, self._page(drawings).to_html())
+        return page
+
+    def _figures(self, folder: Path) -> list[Drawing]:
+        """Draw Figure 2 and Figure 3, in every format, with their numbers."""
+        return write_figures(self.findings.raw, self.findings.calibrated, self.name, folder)
+
+    def _page(self, drawings: Sequence[Drawing]) -> Page:
+        by_name = {table.name: table for table in self.tables}
+        first = [self._section(key, by_name) for key in BEFORE_FIGURES]
+        last = [self._section(key, by_name) for key in ("articles", "departures")]
+        figures = Section(
+            "Is a local neighbor more often right? (Figures 2 and 3)", (), (), drawings
+        )
+        return Page(
+            f"Capturing structural locality: {self.name}",
+            self.lead,
+            [s for s in (*first, figures, _cases(by_name, self.findings), *last) if s],
+            self.settings,
+            [attribute.name for attribute in self.findings.schema.attributes],
+            self.findings.schema.n_levels,
+        )
+
+    def _section(self, key: str, tables: Mapping[str, Table]) -> Section | None:
+        title, words, names = SECTIONS[key]
+        found = [tables[name] for name in names if name in tables]
+        return Section(title, (words,) if words else (), found) if found else None
+
+
+def write_figures(raw: Curves, calibrated: Curves, name: str, folder: Path) -> list[Drawing]:
+    """Draw what neighbors are worth as found and as calibrated, in every format, with numbers."""
+    captions = {
+        "figure2": "Figure 2. Left: negative distance, by the upper bound of its bin, against "
+        "the share of neighbors that carry the gold token. Middle: rank against that share. "
+        "Right: rank against the mean negative distance. The 200 nearest of each position; bands "
+        "are 95 % intervals.",
+        "figure3": "Figure 3. Rank against the mean negative calibrated distance; where the "
+        "levels' curves lie together, a distance means the same at every level.",
+    }
+    figures = {
+        "figure2": (draw_published(raw, f"As found: {name}"), raw),
+        "figure3": (draw_calibrated(calibrated, f"Calibrated: {name}"), calibrated),
+    }
+    drawings = []
+    for key, (figure, curves) in figures.items():
+        for kind in FORMATS:
+            _write_bytes(folder / f"{key}.{kind}", image(figure, kind))
+        _write(folder / f"{key}.csv", numbers(key, curves, captions[key]).to_csv())
+        drawings.append(Drawing((folder / f"{key}.svg").read_bytes(), captions[key]))
+    return drawings
+
+
+def _cases(tables: Mapping[str, Table], findings: Findings) -> Section:
+    """Show positions that moved, with their neighbors (Tables 4 and 6)."""
+    words = (tables["cases"].note, "What moves is log p_kNN of the gold token, from temperature "
+             "only to a line for each level.")  # fmt: skip
+    return Section("Positions that locality moved (Tables 4 and 6)", words, moved=findings.moved)
+
+
+def _write(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode("utf-8"))
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
