@@ -11,6 +11,7 @@ from vicinal.analysis.describing import (
 )
 from vicinal.analysis.explaining import Explanation, Neighbor, explain_line, find_document
 from vicinal.analysis.figures import FORMATS, draw_calibrated, draw_published, image, numbers
+from vicinal.analysis.looking import Look, Wanted, look
 from vicinal.analysis.moved import Change, Moved, MovedNeighbor, Movements, log_p_gold, movements
 from vicinal.analysis.page import Drawing, Page, Section
 from vicinal.analysis.plots import plot_curves, plot_lines
@@ -18,6 +19,7 @@ from vicinal.analysis.provenance import Place, Provenance
 from vicinal.analysis.report import Report
 from vicinal.analysis.tables import Cell, Number, Table
 from vicinal.analysis.templating import missing_packages, visible
+from vicinal.analysis.writing import write_figures, write_page, write_tables
 
 __all__ = [
     "FORMATS",
@@ -32,6 +34,7 @@ __all__ = [
     "Drawing",
     "Explanation",
     "Guess",
+    "Look",
     "Moved",
     "MovedNeighbor",
     "Movements",
@@ -44,6 +47,7 @@ __all__ = [
     "Section",
     "Table",
     "Told",
+    "Wanted",
     "accuracy_table",
     "cases",
     "curves",
@@ -55,6 +59,7 @@ __all__ = [
     "ladder_table",
     "levels_table",
     "log_p_gold",
+    "look",
     "missing_packages",
     "movements",
     "movements_table",
@@ -65,4 +70,7 @@ __all__ = [
     "tell",
     "turned_right",
     "visible",
+    "write_figures",
+    "write_page",
+    "write_tables",
 ]

@@ -79,6 +79,7 @@ class _Pairs:
     distance: Float64[np.ndarray, " n"]
     level: Int64[np.ndarray, " n"]
     hit: Float64[np.ndarray, " n"]
+    cluster: Int64[np.ndarray, " n"]
 
 
 def curves(
@@ -86,12 +87,20 @@ def curves(
     level_names: Sequence[str],
     calibration: AbstractCalibration | None = None,
     binning: Binning = Binning(),
+    clusters: Int64[np.ndarray, " n"] | None = None,
 ) -> Curves:
-    """Count hits by rank and by distance, as found or as a *calibration* sees them."""
+    """
+    Count hits by rank and by distance, as found or as a *calibration* sees them.
+
+    Neighbors are not independent of one another: intervals are over *clusters*, the document of
+    each position, or over positions where none are given.
+    """
     distances = observations.distances
     if calibration is not None:
         distances = calibration(distances, observations.levels, observations.keys)
-    pairs = _pairs(observations, distances, binning)
+    if clusters is None:
+        clusters = np.arange(len(observations))
+    pairs = _pairs(observations, distances, binning, clusters)
     if not len(pairs.rank):
         return Curves((), (), ())
     by_rank = _binned(pairs.rank, binning.rank_cuts(int(pairs.rank.max())))
@@ -106,7 +115,12 @@ def curves(
     )
 
 
-def _pairs(observations: Observations, distances: Float[Tensor, "n k"], binning: Binning) -> _Pairs:
+def _pairs(
+    observations: Observations,
+    distances: Float[Tensor, "n k"],
+    binning: Binning,
+    clusters: Int64[np.ndarray, " n"],
+) -> _Pairs:
     """Rank the neighbors of each query; the paper's way, distances are negated from here on."""
     ordered, order = distances.sort(dim=1, stable=True)
     ordered, order = ordered[:, : binning.top], order[:, : binning.top]
@@ -118,6 +132,7 @@ def _pairs(observations: Observations, distances: Float[Tensor, "n k"], binning:
         sign * ordered[found].double().numpy(),
         observations.levels.gather(1, order)[found].long().numpy(),
         observations.hits.gather(1, order)[found].double().numpy(),
+        torch.from_numpy(clusters)[:, None].expand(ordered.shape)[found].numpy(),
     )
 
 
@@ -135,11 +150,18 @@ def _shares(
     values: Float64[np.ndarray, " n"],
     level: tuple[int, str],
 ) -> Curve:
-    """Give the share of hits in each bin, with Wilson's interval, which never leaves [0, 1]."""
+    """
+    Give the share of hits in each bin, with Wilson's interval, which never leaves [0, 1].
+
+    It is as wide as if there were as many neighbors as the clusters' differences tell.
+    """
     chosen = pairs.level == level[0]
     count, x = _counts(bins[chosen], values[chosen])
-    n = np.maximum(count, 1)
-    share = np.bincount(bins[chosen], pairs.hit[chosen], len(count)) / n
+    share, variance = _mean(pairs, pairs.hit, bins, chosen)
+    some = np.maximum(count, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.where(variance > 0, np.minimum(some, share * (1 - share) / variance), some)
+    n = np.maximum(n, 1e-9)
     width = Z * np.sqrt(share * (1 - share) / n + (Z / 2 / n) ** 2)
     middle, scale = share + Z**2 / 2 / n, 1 + Z**2 / n
     return _curve(level[1], count, x, (share, (middle - width) / scale, (middle + width) / scale))
@@ -149,11 +171,24 @@ def _means(pairs: _Pairs, bins: Int64[np.ndarray, " n"], level: tuple[int, str])
     """Give the mean distance in each bin, two standard errors around."""
     chosen = pairs.level == level[0]
     count, x = _counts(bins[chosen], pairs.rank[chosen])
-    n, values = np.maximum(count, 1), pairs.distance[chosen]
-    mean = np.bincount(bins[chosen], values, len(count)) / n
-    square = np.bincount(bins[chosen], values**2, len(count)) / n
-    error = Z * np.sqrt(np.maximum(square - mean**2, 0) / n)
+    mean, variance = _mean(pairs, pairs.distance, bins, chosen)
+    error = Z * np.sqrt(variance)
     return _curve(level[1], count, x, (mean, mean - error, mean + error))
+
+
+def _mean(
+    pairs: _Pairs,
+    values: Float64[np.ndarray, " n"],
+    bins: Int64[np.ndarray, " n"],
+    chosen: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> tuple[Float64[np.ndarray, " bins"], Float64[np.ndarray, " bins"]]:
+    """Give the mean in each bin, and its variance as the clusters differ from it."""
+    bins, values = bins[chosen], values[chosen]
+    count = np.maximum(np.bincount(bins), 1)
+    mean = np.bincount(bins, values) / count
+    cells, cell = np.unique(pairs.cluster[chosen] * len(count) + bins, return_inverse=True)
+    off = np.bincount(cell, values - mean[bins]) ** 2
+    return mean, np.bincount(cells % len(count), off, len(count)) / count**2
 
 
 def _counts(

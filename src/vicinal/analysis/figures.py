@@ -26,11 +26,11 @@ def draw_published(found: Curves, title: str) -> "Figure":
     """Draw the three panels of Figure 2: distance and rank against accuracy, and one another."""
     figure = _figure(3, title)
     left, middle, right = figure.axes
-    dress(left, "negative distance −d, upper bound of the bin", RIGHT)
+    dress(left, "negative distance −d", RIGHT)
     draw_curves(left, found.by_distance, share=True, markers=False)
     dress(middle, "rank", RIGHT)
     draw_curves(middle, found.by_rank, share=True, markers=False)
-    dress(right, "rank", "mean negative distance −d")
+    dress(right, "rank", "mean −d")
     draw_curves(right, found.distance_by_rank, markers=False)
     _explain(figure)
     return figure
@@ -40,7 +40,7 @@ def draw_calibrated(found: Curves, title: str) -> "Figure":
     """Draw Figure 3: rank against the mean of the negative calibrated distance."""
     figure = _figure(1, title)
     (axes,) = figure.axes
-    dress(axes, "rank", "mean negative calibrated distance −g")
+    dress(axes, "rank", "mean calibrated −g")
     draw_curves(axes, found.distance_by_rank, markers=False)
     _explain(figure)
     return figure

@@ -135,14 +135,15 @@ class _Teller:
             for c in (self.change.before, self.change.after)
         )
         order = torch.maximum(before, after).argsort(descending=True, stable=True)
-        present = [i for i in order.tolist() if found.entries[0, i] >= 0][:NEIGHBORS]
+        present = [i for i in order.tolist() if found.entries[0, i] >= 0]
+        hits = [i for i in present if int(found.values[0, i]) == int(query.targets[0])]
         neighbors = tuple(
             self._neighbor(
                 int(found.entries[0, i]),
                 int(found.levels[0, i]),
                 (float(before[i]), float(after[i] - before[i])),
             )
-            for i in present
+            for i in _shown(present, hits)
         )
         attributes = query.attributes[int(query.spans[0])]
         place = place_of(self.examination, row, self.model.lm)
@@ -153,3 +154,11 @@ class _Teller:
         span = snapshot.spans[int(snapshot.span_of(np.array([entry], np.int64))[0])]
         name = self.model.retriever.schema.level_names[level]
         return MovedNeighbor(self.provenance.of(entry), span.attributes, level, name, *share)
+
+
+def _shown(present: list[int], hits: list[int]) -> list[int]:
+    """Show the weightiest neighbors, and among them one that carries the gold token."""
+    first = present[:NEIGHBORS]
+    if hits and not set(first) & set(hits):
+        first[-1] = hits[0]
+    return first

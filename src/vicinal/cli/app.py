@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import vicinal
+from vicinal.cli.analyze import analyze
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate
 from vicinal.cli.explain import explain
@@ -68,6 +69,7 @@ def options(
 app.command()(index)
 app.command()(fit)
 app.command("eval")(evaluate)
+app.command()(analyze)
 app.command()(demo)
 app.command()(explain)
 app.add_typer(store)

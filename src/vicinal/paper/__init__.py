@@ -3,7 +3,7 @@
 from vicinal.paper.baselines import Baseline, baseline
 from vicinal.paper.describing import tables
 from vicinal.paper.protocol import Encyclopedia, Protocol, java, view, wikitext
-from vicinal.paper.report import PaperReport, write_figures
+from vicinal.paper.report import PaperReport
 from vicinal.paper.scene import How
 from vicinal.paper.study import Findings, Material, Plan, Watch, read_whole, study
 
@@ -24,5 +24,4 @@ __all__ = [
     "tables",
     "view",
     "wikitext",
-    "write_figures",
 ]

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vicinal.analysis import (
-    FORMATS,
-    Curves,
     Drawing,
     Page,
     Section,
     Table,
-    draw_calibrated,
-    draw_published,
-    image,
-    numbers,
+    write_figures,
+    write_page,
+    write_tables,
 )
 from vicinal.paper.study import Findings
 
@@ -61,18 +58,10 @@ class PaperReport:
 
     def write(self, folder: Path) -> Path:
         """Write all files; the answer is the page."""
-        for table in self.tables:
-            _write(folder / "tables" / f"{table.name}.csv", table.to_csv())
-            _write(folder / "tables" / f"{table.name}.md", table.to_markdown())
-            _write(folder / "tables" / f"{table.name}.tex", table.to_latex())
-        drawings = self._figures(folder / "figures")
-        page = folder / "report.html"
-        _write(page, self._page(drawings).to_html())
-        return page
-
-    def _figures(self, folder: Path) -> list[Drawing]:
-        """Draw Figure 2 and Figure 3, in every format, with their numbers."""
-        return write_figures(self.findings.raw, self.findings.calibrated, self.name, folder)
+        write_tables(self.tables, folder / "tables")
+        raw, calibrated = self.findings.raw, self.findings.calibrated
+        drawings = write_figures(raw, calibrated, self.name, folder / "figures")
+        return write_page(self._page(drawings), folder / "report.html")
 
     def _page(self, drawings: Sequence[Drawing]) -> Page:
         by_name = {table.name: table for table in self.tables}
@@ -96,40 +85,8 @@ class PaperReport:
         return Section(title, (words,) if words else (), found) if found else None
 
 
-def write_figures(raw: Curves, calibrated: Curves, name: str, folder: Path) -> list[Drawing]:
-    """Draw what neighbors are worth as found and as calibrated, in every format, with numbers."""
-    captions = {
-        "figure2": "Figure 2. Left: negative distance, by the upper bound of its bin, against "
-        "the share of neighbors that carry the gold token. Middle: rank against that share. "
-        "Right: rank against the mean negative distance. The 200 nearest of each position; bands "
-        "are 95 % intervals.",
-        "figure3": "Figure 3. Rank against the mean negative calibrated distance; where the "
-        "levels' curves lie together, a distance means the same at every level.",
-    }
-    figures = {
-        "figure2": (draw_published(raw, f"As found: {name}"), raw),
-        "figure3": (draw_calibrated(calibrated, f"Calibrated: {name}"), calibrated),
-    }
-    drawings = []
-    for key, (figure, curves) in figures.items():
-        for kind in FORMATS:
-            _write_bytes(folder / f"{key}.{kind}", image(figure, kind))
-        _write(folder / f"{key}.csv", numbers(key, curves, captions[key]).to_csv())
-        drawings.append(Drawing((folder / f"{key}.svg").read_bytes(), captions[key]))
-    return drawings
-
-
 def _cases(tables: Mapping[str, Table], findings: Findings) -> Section:
     """Show positions that moved, with their neighbors (Tables 4 and 6)."""
     words = (tables["cases"].note, "What moves is log p_kNN of the gold token, from temperature "
              "only to a line for each level.")  # fmt: skip
     return Section("Positions that locality moved (Tables 4 and 6)", words, moved=findings.moved)
-
-
-def _write(path: Path, text: str) -> None:
-    _write_bytes(path, text.encode("utf-8"))
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)

@@ -139,7 +139,7 @@ def study(material: Material, plan: Plan, watch: Watch) -> Findings:
     ladders = _ladders(material, plan, watch, (valid, test))
     lines = ladders.parameters(PAPER)[0].rungs["linear"].calibration
     temperature = ladders.parameters(PAPER)[0].rungs["temperature"].calibration
-    names = test.scene.schema.level_names
+    names, documents = test.scene.schema.level_names, test.examination.sample.subject
     change = Change(temperature, lines, n=plan.cases, seed=plan.seed)
     watch.say("looking at single positions")
     moved = movements(test.observations, test.examination, test.model, change)
@@ -148,8 +148,8 @@ def study(material: Material, plan: Plan, watch: Watch) -> Findings:
         test.scene.schema,
         {VALID: facts(valid.scene), TEST: facts(test.scene)},
         ladders,
-        curves(test.observations, names, binning=PUBLISHED),
-        curves(test.observations, names, lines, PUBLISHED),
+        curves(test.observations, names, None, PUBLISHED, documents),
+        curves(test.observations, names, lines, PUBLISHED, documents),
         moved,
         base,
         found,
