@@ -8,7 +8,7 @@ is a mean with its standard deviation. Knows nothing of files.
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from vicinal.analysis import Cell, Number, Table, levels_table, movements_table
+from vicinal.analysis import Cell, Curve, Number, Table, levels_table, movements_table
 from vicinal.evaluation import Result, Row
 from vicinal.knnlm import Parameters
 from vicinal.paper.baselines import Baseline
@@ -242,14 +242,22 @@ def _at_equal(findings: Findings, what: str) -> str:
     several = findings.raw.by_distance if what == "distance" else findings.raw.by_rank
     if not several:
         return "nothing was retrieved"
-    base = dict(zip(several[0].x.tolist(), several[0].y.tolist(), strict=True))
+    base = _by_bin(several[0])
     told = []
     for curve in several[1:]:
-        both = [(y, base[x]) for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
-                if x in base]  # fmt: skip
-        higher = sum(y > other for y, other in both)
-        told.append(f"{curve.level}: more accurate in {higher} of {len(both)} bins")
+        own = _by_bin(curve)
+        both = [x for x in own if x in base]
+        higher = [x for x in both if own[x][0] > base[x][0]]
+        counted, of = (sum(own[x][1] for x in bins) for bins in (higher, both))
+        share = f" (which hold {counted / of:.0%} of its neighbors)" if of else ""
+        told.append(f"{curve.level}: more accurate in {len(higher)} of {len(both)} bins{share}")
     return "; ".join(told)
+
+
+def _by_bin(curve: Curve) -> dict[float, tuple[float, int]]:
+    """Give accuracy and number of neighbors of each bin of a curve."""
+    columns = (curve.x.tolist(), curve.y.tolist(), curve.count.tolist())
+    return {round(x, 6): (y, n) for x, y, n in zip(*columns, strict=True)}
 
 
 def _signs(findings: Findings) -> str:
