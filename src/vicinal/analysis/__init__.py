@@ -19,6 +19,7 @@ from vicinal.analysis.provenance import Place, Provenance
 from vicinal.analysis.report import Report
 from vicinal.analysis.tables import Cell, Number, Table
 from vicinal.analysis.templating import missing_packages, visible
+from vicinal.analysis.within import Odds, odds_within
 from vicinal.analysis.writing import write_figures, write_page, write_tables
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Movements",
     "Neighbor",
     "Number",
+    "Odds",
     "Page",
     "Place",
     "Provenance",
@@ -64,6 +66,7 @@ __all__ = [
     "movements",
     "movements_table",
     "numbers",
+    "odds_within",
     "parameters_table",
     "plot_curves",
     "plot_lines",

@@ -5,12 +5,22 @@ Takes a store that holds the protocol's documents; gives findings, from which ta
 are made elsewhere. Every step keeps what it found in files beside the store.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from vicinal.analysis import PUBLISHED, Change, Curves, Movements, curves, movements
+from vicinal.analysis import (
+    PUBLISHED,
+    Change,
+    Curves,
+    Movements,
+    Odds,
+    curves,
+    movements,
+    odds_within,
+)
 from vicinal.datastore import Datastore
 from vicinal.errors import EvaluationError
 from vicinal.evaluation import Examination, Result, observe
@@ -23,6 +33,7 @@ from vicinal.paper.fitting import OURS, PAPER, Fit, Ground, Measuring, fit_all, 
 from vicinal.paper.protocol import TEST, VALID, Protocol
 from vicinal.paper.scene import Facts, How, Scene, facts
 
+HARD = 0.1  # the base model's p of the gold token, below which a position is hard
 Advance = Callable[[int], None]
 
 
@@ -111,12 +122,18 @@ class Ladders:
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a report tells of one experiment."""
+    """
+    All that a report tells of one experiment.
+
+    *odds* are those of a level against level 0 inside of one position, for all positions and for
+    those that are hard for the base model.
+    """
 
     schema: LocalitySchema
     facts: Mapping[str, Facts]
     ladders: Ladders
     raw: Curves
+    odds: Mapping[str, Sequence[Odds]]
     calibrated: Curves
     moved: Movements
     base: Measured | None
@@ -140,6 +157,7 @@ def study(material: Material, plan: Plan, watch: Watch) -> Findings:
     lines = ladders.parameters(PAPER)[0].rungs["linear"].calibration
     temperature = ladders.parameters(PAPER)[0].rungs["temperature"].calibration
     names, documents = test.scene.schema.level_names, test.examination.sample.subject
+    hard = (test.observations.log_p_lm < math.log(HARD)).nonzero().squeeze(1)
     change = Change(temperature, lines, n=plan.cases, seed=plan.seed)
     watch.say("looking at single positions")
     moved = movements(test.observations, test.examination, test.model, change)
@@ -149,6 +167,10 @@ def study(material: Material, plan: Plan, watch: Watch) -> Findings:
         {VALID: facts(valid.scene), TEST: facts(test.scene)},
         ladders,
         curves(test.observations, names, None, PUBLISHED, documents),
+        {
+            "all": odds_within(test.observations, names, documents),
+            "hard": odds_within(test.observations.rows(hard), names, documents[hard.numpy()]),
+        },
         curves(test.observations, names, lines, PUBLISHED, documents),
         moved,
         base,
