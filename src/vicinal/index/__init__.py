@@ -6,6 +6,7 @@ from vicinal.index.inverted import IVFIndex
 from vicinal.index.neighbors import AbstractIndex, Neighbors
 from vicinal.index.opening import open_index
 from vicinal.index.recall import RecallReport, RecallTarget
+from vicinal.index.remembered import RememberedIndex
 
 __all__ = [
     "AbstractIndex",
@@ -15,5 +16,6 @@ __all__ = [
     "Neighbors",
     "RecallReport",
     "RecallTarget",
+    "RememberedIndex",
     "open_index",
 ]
