@@ -150,7 +150,7 @@ def test_whitened_axes_make_every_bowl_round(entries):
         return
     axes = whitening(bowl(BOTTOM, hessian), torch.zeros(3).double())
     assert (axes.T @ hessian @ axes).flatten().tolist() == pytest.approx(
-        torch.eye(3).flatten().tolist(), abs=1e-6
+        torch.eye(3).flatten().tolist(), abs=1e-9
     )
     round_bowl, asked = counted(along(bowl(BOTTOM, hessian), torch.zeros(3).double(), axes))
     minimize(round_bowl, torch.zeros(3).double(), flat=1e-6)
