@@ -3,9 +3,13 @@
 import os
 
 import torch
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("vicinal", deadline=None, derandomize=True, max_examples=50)
+# For mutation runs: a mutant is dead at the first failure, nobody reads the smallest one.
+settings.register_profile(
+    "mutants", settings.get_profile("vicinal"), max_examples=20, phases=[Phase.generate]
+)
 settings.load_profile("vicinal")
 torch.manual_seed(0)
 # What a command inherits when a test runs it as a process of its own.

@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -10,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vicinal.errors import SearchError
-from vicinal.index import ExactIndex, FlatFaissIndex, IVFIndex, RecallTarget, exact, rescoring
+from vicinal.index import (
+    ExactIndex,
+    FlatFaissIndex,
+    IVFIndex,
+    RecallTarget,
+    RememberedIndex,
+    exact,
+    rescoring,
+)
 
 
 class InSmallBlocks:
@@ -28,6 +38,19 @@ class InSmallBlocks:
             return self.index.search(queries, k, without=without)
 
 
+class AskedTwice:
+    """Exact search whose answers come out of files."""
+
+    def __init__(self, snapshot):
+        self.index, self.snapshot = ExactIndex(snapshot), snapshot
+
+    def search(self, queries, k, *, without):
+        with TemporaryDirectory() as folder:
+            index = RememberedIndex(self.index, self.snapshot, Path(folder))
+            index.search(queries, k, without=without)
+            return index.search(queries, k, without=without)
+
+
 def probing_all(snapshot):
     """Inverted lists, all of them probed: what is left to be wrong is everything but the recall."""
     index = IVFIndex.from_snapshot(
@@ -39,6 +62,7 @@ def probing_all(snapshot):
 INDEXES = {
     "exact": ExactIndex,
     "exact in small blocks": InSmallBlocks,
+    "exact remembered": AskedTwice,
     "flat": FlatFaissIndex.from_snapshot,
     "ivf": probing_all,
 }

@@ -32,6 +32,13 @@ def test_queries_with_nothing_to_find_do_not_count():
     assert recall(found, neighbors(nothing, something)) == pytest.approx(0.5)
 
 
+def test_a_query_with_one_true_neighbor_counts():
+    """Found or not, it is one query of two; what is near but no true neighbor is not counted."""
+    truth = neighbors([0.25, math.inf], [0.25, 0.5])
+    assert recall(neighbors([0.5, 0.75], [0.25, 0.5]), truth) == pytest.approx(0.5)
+    assert recall(neighbors([0.25, 0.75], [0.25, 0.5]), truth) == 1
+
+
 @given(st.integers(1, 70), st.integers(1, 70))
 def test_law_fewest_probes_are_the_fewest(needed, most):
     """Whatever number is needed is found, unless there are not so many lists."""

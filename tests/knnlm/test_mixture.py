@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ import oracles
 from strategies import DIM, LEVELS, VOCAB, lines, retrievals
 from vicinal.errors import InterpolationError
 from vicinal.knnlm import PUBLISHED_LAM, Mixture, Retrieved, interpolate, log_p_knn, log_p_target
-from vicinal.locality import LevelCalibration
+from vicinal.locality import LevelCalibration, MLPCalibration
 
 
 def retrieved(retrieval, seed=0) -> Retrieved:
@@ -119,8 +120,24 @@ def test_survives_json(calibration, lam):
 @pytest.mark.parametrize("lam", [-0.1, 1.0, 1.5])
 def test_rejects_a_weight_out_of_range(lam):
     """The message names the allowed range and the value."""
-    with pytest.raises(InterpolationError, match=rf"\[0, 1\), was: {lam:g}"):
+    with pytest.raises(InterpolationError, match=rf"\[0, 1\), was: {lam:g}\. At 1 "):
         Mixture(LevelCalibration.identity(1), lam)
+
+
+def test_a_contextual_calibration_is_given_the_querys_key():
+    """Two queries that differ in their keys only have other calibrated distances."""
+    found = retrieved((torch.full((2, 1), 3.0), torch.tensor([[4], [4]])))
+    found = replace(found, keys=torch.tensor([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]))
+    network = MLPCalibration(
+        mean=torch.zeros(DIM),
+        scale=torch.ones(DIM),
+        hidden=torch.tensor([[1.0, 0.0, 0.0, 0.0]]),
+        out=torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]),
+        start=LevelCalibration.identity(LEVELS),
+        unit=2.0,
+    )
+    found = replace(found, levels=torch.zeros(2, 1).byte())
+    assert Mixture(network, 0.5).calibrated(found).tolist() == [[3.0 * 1.5], [3.0]]
 
 
 def test_the_far_and_the_near_token_change_places_with_the_sign():

@@ -162,6 +162,7 @@ def test_a_choice_goes_before_what_was_fitted(store, lm, schema):
     model = KNNLM.from_store(store, lm, fitted, choice)
     assert (model.mixture.lam, model.k) == (0.5, 2)
     assert isinstance(model.retriever._index, FlatFaissIndex)
+    assert list(store.files.index.glob("*.flat.faiss"))
     assert KNNLM.from_store(store, lm, fitted, Choice(rung="knn")).mixture.lam == 0.25
     assert KNNLM.from_store(store, lm, choice=Choice(k=7)).k == 7
 
@@ -176,7 +177,7 @@ def test_an_unknown_rung_is_answered_with_the_known(store, lm, schema):
 
 def test_another_model_or_schema_is_refused(store, lm, schema):
     """The store refuses another model; parameters of another model or schema are refused too."""
-    with pytest.raises(FingerprintError, match="fake-2"):
+    with pytest.raises(FingerprintError, match="this is fake with fingerprint fake-2"):
         KNNLM.from_store(store, FakeLanguageModel(fingerprint="fake-2"))
     stranger = FakeLanguageModel(fingerprint="fake-2")
     with pytest.raises(FingerprintError, match=r"fitted for model fake-2"):

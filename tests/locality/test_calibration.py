@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -181,10 +182,18 @@ def test_a_network_survives_json(start, seed):
     assert torch.equal(again.features(keys), calibration.features(keys))
 
 
+def test_a_network_is_written_in_single_precision():
+    """Whatever precision it was made in, what is written is what is read."""
+    calibration = network(LevelCalibration.identity(2))
+    again = written(replace(calibration, mean=calibration.mean.double()))
+    assert again.mean.dtype == torch.float32
+    assert torch.equal(again.mean, calibration.mean)
+
+
 @pytest.mark.parametrize("data", [{}, {"kind": "spline"}])
 def test_an_unknown_kind_is_refused(data):
     """A calibration of a kind this version does not know is named."""
-    with pytest.raises(CalibrationError, match=f"'lines' or 'mlp', found: {data.get('kind')!r}"):
+    with pytest.raises(CalibrationError, match=f"or 'mlp', found: {data.get('kind')!r}. Was the f"):
         calibration_from_dict(data)
 
 

@@ -1,6 +1,7 @@
 """The contextual calibration begins as the lines, is kept only where it is better, and learns."""
 
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -61,8 +62,12 @@ def slow_loss(calibration, lam, seen, objective="mixture") -> float:
 
 def test_learns_what_depends_on_the_context(seen, lines):
     """Where lines cannot know which way level 1 counts, the network does, on new data too."""
+    began = time.perf_counter()
     found = fit_mlp(seen, lines, network=QUICK)
+    assert 0 < found.seconds <= time.perf_counter() - began
     assert isinstance(found.calibration, MLPCalibration)
+    untaught = fit_mlp(seen, lines, network=replace(QUICK, epochs=0)).calibration
+    assert not torch.allclose(found.calibration.hidden, untaught.hidden, atol=0.01)
     assert found.loss < lines.loss - 0.1
     fresh = sampled(300, seed=1)
     weights, biases = lines.calibration.weights.tolist(), lines.calibration.biases.tolist()
@@ -121,6 +126,8 @@ def test_stops_when_its_patience_ends(seen, lines):
     still = replace(QUICK, learning_rate=0.0, patience=2, epochs=9)
     assert fit_mlp(seen, lines, network=still).evaluations == 2
     assert fit_mlp(seen, lines, network=replace(still, epochs=1)).evaluations == 1
+    steady = replace(QUICK, learning_rate=1e-3, dropout=0.0, patience=1, epochs=4)
+    assert fit_mlp(seen, lines, network=steady).evaluations == 4
 
 
 def test_a_seed_repeats_the_fit(seen, lines):
@@ -143,12 +150,40 @@ def test_dropout_is_for_training_only(seen, lines):
     assert not torch.equal(without.out, with_it.out)
 
 
+def test_what_is_not_dropped_weighs_more(seen, lines, monkeypatch):
+    """A fifth of the features is dropped while training, and the rest makes up for it."""
+    heard = []
+    original = MLPCalibration.parameters
+
+    def listening(self, features):
+        heard.append(features.detach())
+        return original(self, features)
+
+    monkeypatch.setattr(MLPCalibration, "parameters", listening)
+    monkeypatch.setattr(MLPCalibration, "features", lambda self, keys: torch.ones(len(keys), 8))
+    fit_mlp(seen, lines, network=replace(QUICK, epochs=1, batch=2000, dropout=0.2))
+    before, training, after, told = heard
+    assert training.unique().tolist() == pytest.approx([0.0, 1.25])
+    assert (training == 0).float().mean().item() == pytest.approx(0.2, abs=0.02)
+    assert all(bool((features == 1).all()) for features in (before, after, told))
+    assert [len(features) for features in heard] == [200, 800, 200, 1000]
+
+
+def test_two_positions_are_enough(seen, lines):
+    """However small the part held out, it is one position; the rest is learned from."""
+    one = seen.rows(seen.covered.nonzero()[:1, 0].expand(2))
+    start = replace(lines, calibration=LevelCalibration.identity(2))
+    found = fit_mlp(one, start, network=replace(QUICK, epochs=1, dropout=0.0))
+    assert found.calibration.out.count_nonzero() > 0
+
+
 def test_keys_are_standardized(seen, lines):
     """Mean and scale are the keys' own, so that a common shift and unit make no difference."""
     short = replace(QUICK, epochs=2)
     found = fit_mlp(seen, lines, network=short).calibration
     assert found.mean.tolist() == pytest.approx(seen.keys.mean(0).tolist(), abs=1e-5)
-    assert found.scale.tolist() == pytest.approx(seen.keys.std(0).tolist(), rel=1e-2)
+    spread = seen.keys.std(0, correction=0).tolist()
+    assert found.scale.tolist() == pytest.approx(spread, rel=1e-5)
     moved = fit_mlp(replace(seen, keys=seen.keys * 7 + 3), lines, network=short)
     one = found.features(seen.keys[:5])
     other = moved.calibration.features(seen.keys[:5] * 7 + 3)

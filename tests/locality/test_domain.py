@@ -150,6 +150,20 @@ def test_a_domain_of_ones_own(tmp_path):
     assert domain.group == "author"
 
 
+def test_what_may_be_left_out(tmp_path):
+    """A domain without options has none, and what it lacks beside that is told at once."""
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD.replace("[options]\ndepth = 2\n", ""), "utf-8")
+    assert load_domain(str(file)).options == {}
+    file.write_text('name = "x"', "utf-8")
+    with pytest.raises(SchemaError) as caught:
+        load_domain(str(file))
+    assert str(caught.value) == (
+        f"{file} is not well-formed: key 'reader' is missing; "
+        "table [attributes] is missing; table [levels] is missing"
+    )
+
+
 def test_an_unknown_domain_is_answered_with_the_known():
     """A name that is neither shipped nor a file is answered with what there is."""
     with pytest.raises(SchemaError, match=r"'cod'.*Known domains: books, code, discussions"):

@@ -144,6 +144,14 @@ def test_a_start_is_where_the_search_starts(seen):
     assert untouched.calibration.weights.tolist() == pytest.approx([1.0] * 3)
 
 
+def test_lbfgs_starts_where_it_is_told_to(seen, linear):
+    """From the end of another fit there is hardly anything left to do."""
+    recipe = Recipe(lam=linear.lam)
+    there = fit_lines(seen, "linear", recipe, n_levels=3, start=linear.calibration)
+    assert there.loss == pytest.approx(linear.loss, abs=1e-6)
+    assert there.evaluations < fit_lines(seen, "linear", recipe, n_levels=3).evaluations / 2
+
+
 def test_units_do_not_matter_to_lbfgs(seen, linear):
     """Distances a thousand times as large give weights a thousandth, and the same loss."""
     large = fit_lines(replace(seen, distances=seen.distances * 1000), "linear", n_levels=3)

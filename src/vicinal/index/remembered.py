@@ -7,9 +7,7 @@ one that belongs to another store or question is never read. Deleting the folder
 """
 
 import hashlib
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import torch
 from jaxtyping import Float, Int64
@@ -18,6 +16,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from vicinal.datastore.snapshot import Snapshot
+from vicinal.index.faiss_files import write_whole
 from vicinal.index.neighbors import AbstractIndex, Neighbors
 from vicinal.index.rescoring import moved
 
@@ -55,7 +54,9 @@ class RememberedIndex(AbstractIndex):
     def _name(
         self, queries: Float[Tensor, "queries d"], k: int, without: Int64[Tensor, "queries 2"]
     ) -> str:
-        told = f"{type(self._index).__name__} {k} {list(queries.shape)} {queries.dtype}"
+        # An approximate index answers otherwise after it was measured otherwise.
+        kind = f"{type(self._index).__name__}{getattr(self._index, 'report', '')}"
+        told = f"{kind} {k} {list(queries.shape)} {queries.dtype}"
         digest = hashlib.sha256(self._store + told.encode())
         digest.update(queries.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         digest.update(without.cpu().contiguous().numpy().tobytes())
@@ -71,16 +72,14 @@ def _digest(snapshot: Snapshot) -> bytes:
 def _read(path: Path, shape: tuple[int, int]) -> Neighbors | None:
     try:
         tensors = load_file(path)
-        found = Neighbors(tensors["entries"].long(), tensors["distances"])
+        entries, distances = tensors["entries"], tensors["distances"]
     except (OSError, SafetensorError, KeyError):
         return None
-    return found if tuple(found.entries.shape) == shape else None
+    is_whole = entries.shape == distances.shape == shape
+    return Neighbors(entries.long(), distances) if is_whole else None
 
 
 def _write(path: Path, found: Neighbors) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Written aside and renamed: a killed run leaves no half an answer under the name of a whole.
-    with NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-        tensors = {"entries": found.entries.cpu().int(), "distances": found.distances.cpu()}
-        file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
-    os.replace(file.name, path)
+    tensors = {"entries": found.entries.cpu().int(), "distances": found.distances.cpu()}
+    whole = save({name: tensor.contiguous() for name, tensor in tensors.items()})
+    write_whole(path, lambda part: part.write_bytes(whole))

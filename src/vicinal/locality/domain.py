@@ -43,7 +43,7 @@ class Domain:
 def shipped_domains() -> list[str]:
     """Name the domains that come with vicinal."""
     folder = resources.files("vicinal.locality") / "domains"
-    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name != "__init__.py")
+    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir())
 
 
 def load_domain(name_or_path: str) -> Domain:

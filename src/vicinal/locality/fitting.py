@@ -201,7 +201,7 @@ def _learn_lam(observations: Observations, lines: tuple[Vector, Vector]) -> floa
         loss = objective(*lines, _lam(x[0]))
         return loss.value, torch.tensor([loss.logit_lam], dtype=torch.float64)
 
-    x, _, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)], dtype=torch.float64), steps=20)
+    x, _, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)]).double())
     return _lam(x[0])
 
 
