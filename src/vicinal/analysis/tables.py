@@ -1,17 +1,18 @@
 r"""
 Tables as values: written as CSV, Markdown and LaTeX, always the same for the same numbers.
 
-A cell is text, a number with its own number of digits, or nothing. Knows nothing of what the
-numbers mean.
+A cell is a line of text, a number with its own number of digits, or nothing. Knows nothing of what
+the numbers mean.
 """
 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Backslash first: what stands for the others begins with it.
+# In braces what LaTeX would take for an option of the rule or the line end before it; by name what
+# its oldest fonts have other signs for.
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -23,11 +24,18 @@ LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "[": "{[}",
+    "*": "{*}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "λ": r"$\lambda$",
     "Δ": r"$\Delta$",
     "±": r"$\pm$",
     "−": "$-$",
 }
+# Cells hold source code: __init__, *args, a|b and <script> are to be read as they stand.
+MARKDOWN = {sign: rf"\{sign}" for sign in "\\|`*_~<[&"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +77,13 @@ class Table:
 
     @property
     def cells(self) -> list[list[str]]:
-        """Write every cell as text."""
-        return [["" if cell is None else str(cell) for cell in row] for row in self.rows]
+        """Write every cell as text, on one line."""
+        return [["" if cell is None else _one_line(str(cell)) for cell in row] for row in self.rows]
+
+    @property
+    def head(self) -> list[str]:
+        """Name every column, on one line."""
+        return [_one_line(name) for name in self.columns]
 
     def numeric(self, column: int) -> bool:
         """Say whether a column holds numbers, so that it is set to the right."""
@@ -81,21 +94,21 @@ class Table:
         """Write comma-separated values, numbers as they are shown."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow(self.head)
         writer.writerows(self.cells)
         return file.getvalue()
 
     def to_markdown(self) -> str:
         """Write a Markdown table with its title and note."""
         rules = ["---:" if self.numeric(i) else "---" for i in range(len(self.columns))]
-        rows = [list(self.columns), rules, *self.cells]
-        lines = ["| " + " | ".join(c.replace("|", r"\|") for c in row) + " |" for row in rows]
+        head, *body = ([_escaped(c, MARKDOWN) for c in row] for row in [self.head, *self.cells])
+        lines = ["| " + " | ".join(row) + " |" for row in [head, rules, *body]]
         return "\n\n".join(filter(None, [f"**{self.title}**", "\n".join(lines), self.note])) + "\n"
 
     def to_latex(self) -> str:
         """Write a LaTeX table; it needs the package booktabs."""
         places = "".join("r" if self.numeric(i) else "l" for i in range(len(self.columns)))
-        head, *body = (" & ".join(map(_latex, row)) for row in [list(self.columns), *self.cells])
+        head, *body = (" & ".join(map(_latex, row)) for row in [self.head, *self.cells])
         rows = "\n".join(rf"{row} \\" for row in body)
         return (
             f"\\begin{{table}}[t]\n\\centering\n\\caption{{{_latex(self.title)}}}\n"
@@ -106,4 +119,12 @@ class Table:
 
 
 def _latex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in text)
+    return _escaped(text, LATEX)
+
+
+def _escaped(text: str, signs: Mapping[str, str]) -> str:
+    return "".join(signs.get(sign, sign) for sign in text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
