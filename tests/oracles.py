@@ -111,3 +111,9 @@ def value_of(snapshot, entry):
 def span_of(snapshot, entry):
     """Find the attributes of the span that has the entry."""
     return next(s.attributes for s in snapshot.spans if s.lo <= entry < s.hi)
+
+
+def even_cap(sizes, total):
+    """Try every cap up to the largest size; give the last under which all fits."""
+    caps = range(max(sizes, default=0) + 1)
+    return max(cap for cap in caps if sum(min(size, cap) for size in sizes) <= total)

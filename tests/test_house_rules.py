@@ -32,6 +32,7 @@ ROOMS = [
     "knnlm",
     "evaluation",
     "analysis",
+    "paper",
     "generation",
     "server",
     "cli",

@@ -7,7 +7,7 @@ nothing of it is copied.
 
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +22,7 @@ MISTAKEN = 0.05  # share of files whose path it guessed wrongly: at least .035 a
 HEADING_TOKENS = 64
 Values = tuple[str, ...]
 Attributes = Mapping[str, Values]
-Titles = Mapping[str, str]
+Titles = Mapping[int, str]  # by the first entry of a span
 
 
 def truncated(lm: AbstractLanguageModel, longest: int = LONGEST) -> View:
@@ -45,7 +45,7 @@ def exact_headings(lm: AbstractLanguageModel) -> View:
 
     def view(snapshot: Snapshot) -> Snapshot:
         titles = headings(snapshot, lm)
-        return relabeled(snapshot, lambda d, s: {**s.attributes, "section": (titles[d.name],)})
+        return relabeled(snapshot, lambda d, s: {**s.attributes, "section": (titles[s.lo],)})
 
     return view
 
@@ -55,14 +55,18 @@ def shifted_sections(lm: AbstractLanguageModel) -> View:
 
     def view(snapshot: Snapshot) -> Snapshot:
         titles = headings(snapshot, lm)
-        names = [document.name for document in snapshot.documents]
         shifted = {
-            name: titles[after]
-            for name, after in pairwise(names)
-            if _article(name) == _article(after)
+            lo: titles[after]
+            for (article, lo), (other, after) in pairwise(_sections(snapshot))
+            if article == other
         }
-        kept = clipped(snapshot, lambda d: d.hi - d.lo if d.name in shifted else 0)
-        return relabeled(kept, lambda d, s: {**s.attributes, "section": (shifted[d.name],)})
+
+        def length(document: StoredDocument) -> int:
+            own = snapshot.spans[document.first_span : document.last_span]
+            return max((s.hi - document.lo for s in own if s.lo in shifted), default=0)
+
+        kept = clipped(snapshot, length)
+        return relabeled(kept, lambda d, s: {**s.attributes, "section": (shifted[s.lo],)})
 
     return view
 
@@ -86,18 +90,22 @@ def mistaken_paths(snapshot: Snapshot, share: float = MISTAKEN, seed: int = 0) -
 
 
 def headings(snapshot: Snapshot, lm: AbstractLanguageModel) -> Titles:
-    """Read the heading that each document starts with, as it is written."""
-    return {d.name: _heading(snapshot, d, lm) for d in snapshot.documents}
+    """Read the heading that each span starts with, as it is written."""
+    return {span.lo: _heading(snapshot, span, lm) for span in snapshot.spans}
 
 
-def _heading(snapshot: Snapshot, document: StoredDocument, lm: AbstractLanguageModel) -> str:
-    first = np.arange(document.lo, min(document.hi, document.lo + HEADING_TOKENS))
+def _heading(snapshot: Snapshot, span: StoredSpan, lm: AbstractLanguageModel) -> str:
+    first = np.arange(span.lo, min(span.hi, span.lo + HEADING_TOKENS))
     lines = lm.decode(snapshot.values(first).tolist()).strip().splitlines()
     return lines[0].strip() if lines else ""
 
 
-def _article(name: str) -> str:
-    return name.rpartition("/")[0]
+def _sections(snapshot: Snapshot) -> Iterator[tuple[tuple[str, Values], int]]:
+    """Give every span's article, of its split, and its first entry."""
+    for document in snapshot.documents:
+        split = document.name.partition("/")[0]
+        for span in snapshot.spans[document.first_span : document.last_span]:
+            yield (split, span.attributes.get("article", ())), span.lo
 
 
 def _lot(name: str) -> float:

@@ -1,0 +1,135 @@
+"""Corpora of the paper's two kinds, a few pages long, and stores of them made by a fake model."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fake_models import FakeLanguageModel
+from vicinal.corpus import Categories
+from vicinal.datastore import Datastore, StoreIdentity, build
+from vicinal.paper import Encyclopedia, How, Material, Plan, Protocol, Watch, java, study, wikitext
+
+NOUNS = ("kettle", "lantern", "anvil", "barrel", "candle", "ladder")
+VERBS = ("boil", "pour", "glow", "ring")
+TOPICS = {"Kettle": "tools", "Lantern": "tools", "Otter": "animals", "Heron": "animals"}
+HEADINGS = ("History", "Uses", "In prose")
+SMALL = Plan(sample=150, seeds=2, departures=100, cases=2, how=How(k=12, index="exact"))
+
+
+def java_file(project: str, verb: str, seed: int) -> str:
+    """Write a class whose names and numbers belong to its project, with a comment."""
+    draw = random.Random(f"{project} {verb} {seed}")
+    methods = [
+        f"  int {verb}{noun.title()}(int level) {{\n"
+        f"    // {noun} of {project}\n"
+        f"    return level * {draw.randint(2, 9)} + {project}.{draw.choice(VERBS)}(level);\n  }}\n"
+        for noun in draw.sample(NOUNS, 3)
+    ]
+    return f"class {verb.title()} {{\n{''.join(methods)}}}\n"
+
+
+def write_java(data: Path) -> Path:
+    """Write two splits of two projects, each of two directories of two files."""
+    for split, projects in (("valid", ("ant", "bee")), ("test", ("cow", "doe"))):
+        for project in projects:
+            for n, verb in enumerate(VERBS):
+                file = data / split / project / ("core" if n % 2 else "app") / f"{verb}.java"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(java_file(project, verb, n), "utf-8")
+    return data
+
+
+def article(title: str, split: str) -> str:
+    """Write an article of a lead and three sections, the last heading at another depth."""
+    draw = random.Random(f"{title} {split}")
+    parts = [f" \n = {title} = \n \n The {title} is one of the {TOPICS.get(title.split()[0], 'rest')} . \n \n"]
+    for depth, heading in zip((2, 2, 3), HEADINGS, strict=True):
+        words = [f"{draw.choice(NOUNS)} and {draw.choice(VERBS)}" for _ in range(6)]
+        signs = " ".join("=" * depth)
+        body = f"The {heading} of the {title} , a {' , a '.join(words)} . "
+        parts.append(f" {signs} {heading} {signs} \n \n {body}\n \n")
+    return "".join(parts)
+
+
+def write_wikitext(data: Path) -> Path:
+    """Write five articles for each split, of which the last has no category."""
+    data.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "valid", "test"):
+        text = "".join(article(f"{title} {split}", split) for title in (*TOPICS, "Moss"))
+        (data / f"wiki.{split}.tokens").write_text(text, "utf-8")
+    return data
+
+
+def categories() -> Categories:
+    """Give an article the category of the first word of its title."""
+    splits = ("train", "valid", "test")
+    known = {f"{title} {split}": [topic] for title, topic in TOPICS.items() for split in splits}
+    return Categories(known, "made up")
+
+
+def make_material(protocol: Protocol, folder: Path, lm: FakeLanguageModel) -> Material:
+    """Encode a protocol's documents into a store."""
+    schema = json.dumps(protocol.domain.schema.to_dict(), sort_keys=True)
+    identity = StoreIdentity.of_model(lm, schema=schema, keep_outputs=True)
+    store = Datastore.create(folder / "store", identity)
+    build(store, protocol, lm)
+    return Material(protocol, store, lm)
+
+
+@pytest.fixture(scope="session")
+def java_data(tmp_path_factory) -> Path:
+    return write_java(tmp_path_factory.mktemp("java-data"))
+
+
+@pytest.fixture(scope="session")
+def wiki_data(tmp_path_factory) -> Path:
+    return write_wikitext(tmp_path_factory.mktemp("wiki-data"))
+
+
+@pytest.fixture(scope="session")
+def encyclopedia(wiki_data) -> Encyclopedia:
+    return Encyclopedia(wiki_data, categories())
+
+
+@pytest.fixture(scope="session")
+def lm(java_data, encyclopedia) -> FakeLanguageModel:
+    """A fake model whose ids are never shared by two pieces of the texts."""
+    model = FakeLanguageModel(vocab_size=49_999)
+    for document in (*java(java_data), *wikitext(encyclopedia)):
+        assert model.decode(model.tokenize(document.text).ids.tolist()) == document.text
+    return model
+
+
+@pytest.fixture(scope="session")
+def material_of():
+    return make_material
+
+
+@pytest.fixture(scope="session")
+def java_material(java_data, lm, tmp_path_factory) -> Material:
+    return make_material(java(java_data), tmp_path_factory.mktemp("java"), lm)
+
+
+@pytest.fixture(scope="session")
+def wiki_material(encyclopedia, lm, tmp_path_factory) -> Material:
+    return make_material(wikitext(encyclopedia), tmp_path_factory.mktemp("wiki"), lm)
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def java_findings(java_material):
+    """Study the Java projects once for all tests that look at findings."""
+    return study(java_material, SMALL, Watch())
+
+
+@pytest.fixture(scope="session")
+def wiki_findings(wiki_material):
+    """Study the encyclopedia once, with one seed and without departures."""
+    return study(wiki_material, replace(SMALL, seeds=1, departures=0), Watch())
