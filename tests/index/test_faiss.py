@@ -233,6 +233,19 @@ class TestInverted:
         assert (tmp_path / "small.flat.faiss").exists()
         assert not index._parts.parts[0].index.by_residual
 
+    def test_lists_are_of_the_segment_they_are_named_after(self, snapshot_of, tmp_path, built):
+        """The note says how many lists over how many keys; a segment of another size has others."""
+        for n in (1000, 1000, 1200):
+            self.open(snapshot_of(clustered(0, n)), cache=tmp_path)
+        assert built == [1000, 1200]
+        said = json.loads(note(tmp_path / "s0.ivf.faiss").read_text())
+        assert said["recipe"] == f"IVF30,SQfp16 1200x8 faiss {faiss.__version__}"
+
+    def test_centers_are_learned_from_enough_keys(self, snapshot, capfd):
+        """FAISS prints a warning where it has fewer keys for a list than it wants."""
+        self.open(snapshot)
+        assert capfd.readouterr() == ("", "")
+
     def test_a_store_of_small_segments_is_exact(self, snapshot, queries):
         index = IVFIndex.from_snapshot(snapshot)
         assert index.report.recall == 1

@@ -133,6 +133,17 @@ def test_adam_passes_over_batches_without_hits():
     assert found.calibration.weights[0].item() == pytest.approx(0.98, abs=1e-3)
 
 
+def test_adam_learns_lam_where_nothing_was_hit():
+    """Under the mixture every batch counts: without any hit, λ falls by a step for each."""
+    some = sampled(300)
+    recipe = Recipe(optimizer="adam", epochs=1, learning_rate=0.01, batch=100)
+    missed = replace(some, hits=torch.zeros_like(some.hits))
+    found = fit_lines(missed, "linear", recipe, n_levels=3)
+    logit = math.log(PAPER_LAM / (1 - PAPER_LAM)) - 3 * 0.01
+    assert found.lam == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-5)
+    assert found.calibration.weights.tolist() == pytest.approx([1.0] * 3)
+
+
 def test_a_start_is_where_the_search_starts(seen):
     """With no step taken, the start comes back as far as the family can say it."""
     start = LevelCalibration(torch.tensor([0.5, 1.5, 2.5]), torch.tensor([0.0, 1.0, -1.0]))

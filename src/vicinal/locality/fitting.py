@@ -22,6 +22,7 @@ from vicinal.locality.objective import Loss, Objective, Observations
 
 OPTIMIZERS = ("lbfgs", "adam")
 PAPER_LAM = 0.25
+START = math.log(PAPER_LAM / (1 - PAPER_LAM))  # of logit λ
 STAGES = (500, 8000)  # positions of the first rounds of L-BFGS
 VERY_FLAT = 1e-6  # where all positions are cheap
 FLAT = 1e-3  # in whitened coordinates, a slope s is a loss of s*s/2 too much
@@ -129,8 +130,7 @@ def _lbfgs(
     if start is None:
         n_levels = len(chosen.fixed)
         start = LevelCalibration(torch.full((n_levels,), 5 / unit), torch.zeros(n_levels))
-    lam = PAPER_LAM if recipe.lam is None else recipe.lam
-    x = torch.cat([chosen.nearest(start), torch.tensor([_logit(lam)])]) / units
+    x = torch.cat([chosen.nearest(start), torch.tensor([START])]) / units
     order = torch.randperm(len(observations), generator=torch.Generator().manual_seed(recipe.seed))
     sizes = [s for s in STAGES if 16 * s <= len(observations)] + [len(observations)]
     evaluations, loss, flat = 0.0, math.nan, FLAT if len(sizes) > 1 else VERY_FLAT
@@ -155,8 +155,7 @@ def _adam(
     observations: Observations, chosen: Family, recipe: Recipe, start: LevelCalibration | None
 ) -> "_Found":
     identity = LevelCalibration.identity(len(chosen.fixed))
-    lam = PAPER_LAM if recipe.lam is None else recipe.lam
-    x = torch.cat([chosen.nearest(start or identity), torch.tensor([_logit(lam)])])
+    x = torch.cat([chosen.nearest(start or identity), torch.tensor([START])])
     units = torch.ones_like(x)
     rows = torch.split(torch.arange(len(observations)), recipe.batch)
     batches = [observations.rows(r) for r in rows]
@@ -201,7 +200,7 @@ def _learn_lam(observations: Observations, lines: tuple[Vector, Vector]) -> floa
         loss = objective(*lines, _lam(x[0]))
         return loss.value, torch.tensor([loss.logit_lam], dtype=torch.float64)
 
-    x, _, _ = minimize(function, torch.tensor([_logit(PAPER_LAM)]).double())
+    x, _, _ = minimize(function, torch.tensor([START]).double())
     return _lam(x[0])
 
 
@@ -217,7 +216,3 @@ def _given(recipe: Recipe) -> float:
 
 def _lam(logit: Tensor) -> float:
     return torch.sigmoid(logit.clamp(-MAX_LOGIT, MAX_LOGIT)).item()
-
-
-def _logit(lam: float) -> float:
-    return max(-MAX_LOGIT, math.log(lam / (1 - lam))) if lam > 0 else -MAX_LOGIT
