@@ -103,6 +103,27 @@ def test_the_store_remembers_its_settings(index, vicinal, projects, tmp_path, ti
     assert again.json["unchanged"] == 4
 
 
+def test_a_domain_can_leave_comments_out(index, projects, tmp_path):
+    """With ``comments = false`` in its options, a domain's code is stored without comments."""
+    domain = tmp_path / "bare.toml"
+    domain.write_text(
+        'name = "bare"\nreader = "code"\n[options]\ncomments = false\n'
+        '[attributes]\nproject = "same"\n[levels]\nnested = ["project"]\n'
+    )
+    (projects / "kettle" / "notes.py").write_text("# nothing else\n")
+    (projects / "kettle" / "app.py").write_text("boil = 1  # water\n")
+    kept = {
+        d["path"].rpartition("/")[2]
+        for d in index(projects, "--corpus", domain, "--dry-run").json["decisions"]
+        if d["kept"]
+    }
+    assert "app.py" in kept
+    assert "notes.py" not in kept
+    outcome = index(projects / "kettle" / "app.py", "--corpus", domain)
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["tokens"] == len("boil = 1\n")
+
+
 def test_a_domain_of_ones_own_is_a_file(index, tmp_path):
     """A TOML file names reader, options, attributes and levels; categories come from its table."""
     domain = tmp_path / "wiki.toml"

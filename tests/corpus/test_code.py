@@ -106,6 +106,48 @@ def test_what_to_include_and_exclude(grow):
     assert reasons(corpus)["deploy.pem"] == "looks like a secret, by its name"
 
 
+COMMENTED = {
+    "A.java": "// one\nclass A { /* two */ }  // three\n",
+    "B.java": "/* nothing\n else */\n\n",
+    "c.py": "#!python\nx = '# no'  # yes\n",
+    "notes": "// unknown language\n",
+    "README.md": "# Read me\n",
+}
+BARE = {
+    "A.java": "class A { }\n",
+    "c.py": "#!python\nx = '# no'\n",
+    "notes": "// unknown language\n",
+    "README.md": "# Read me\n",
+}
+
+
+def test_comments_can_be_left_out(grow):
+    """Documents are those of files that never had comments, hash included; others stay."""
+    root, bare = grow(COMMENTED), CodeTree(grow(BARE, name="bare"), name_prefix="root")
+    corpus = CodeTree(root, comments=False)
+    assert {d.name.removeprefix("root/"): d.text for d in corpus} == BARE
+    assert [d.content_hash for d in corpus] == [d.content_hash for d in bare]
+    assert [d.spans for d in corpus] == [d.spans for d in bare]
+    assert [d.text for d in CodeTree(root)] == [COMMENTED[name] for name in sorted(COMMENTED)]
+
+
+def test_a_file_of_comments_alone_is_left_out_with_them(grow):
+    """It is no document, and the decision says why; with comments it is one."""
+    root = grow(COMMENTED)
+    assert reasons(CodeTree(root, comments=False)) == {
+        **dict.fromkeys(BARE, ""),
+        "B.java": "nothing but comments",
+    }
+    assert "root/B.java" in names(CodeTree(root))
+    assert set(reasons(CodeTree(root)).values()) == {""}
+
+
+def test_a_file_left_out_keeps_its_reason_without_comments(grow):
+    """What is wrong with a file is asked before its comments are taken out."""
+    corpus = CodeTree(grow(FILES), comments=False)
+    assert reasons(corpus) == reasons(CodeTree(corpus.root))
+
+
 def test_the_largest_file_is_a_setting(grow):
     """A file may be as large as *max_bytes*, and no larger."""
     root = grow({"a.py": "x = 1\n", "b.py": "x = 12\n"})

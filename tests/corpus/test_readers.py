@@ -66,7 +66,9 @@ def test_an_unknown_reader_and_option_are_answered_with_the_known(twins):
         CorpusError, match=r"reader: 'java'\. Use one of: code, jsonl, markdown, wi"
     ):
         read("java", twins)
-    with pytest.raises(CorpusError, match=r"reader 'code': 'projects'\. Use one of: exclude, incl"):
+    with pytest.raises(
+        CorpusError, match=r"reader 'code': 'projects'\. Use one of: comments, excl"
+    ):
         read("code", twins, {"projects": True})
     with pytest.raises(CorpusError, match="found none"):
         read("code", [])

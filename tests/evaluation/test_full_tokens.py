@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vicinal.corpus import Kind, lexemes, without_comments
 from vicinal.evaluation import full_token_ends, units
 
 LANGUAGES = st.sampled_from(["", "python", "java", "no-such-language"])
@@ -80,8 +81,36 @@ def words(text, language):
 def test_code_is_cut_by_a_lexer():
     """Names, operators and brackets are full tokens of their own, white space is none."""
     assert words("if (a<=b1) x.y();", "java") == [
-        "if", " (", "a", "<", "=", "b1", ")", " x", ".", "y", "(", ")", ";"
+        "if", " (", "a", "<=", "b1", ")", " x", ".", "y", "(", ")", ";"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "tokens"),
+    [
+        ('s += "a  b\\n" ;', "java", ["s", " +=", ' "a  b\\n"', " ;"]),
+        (
+            "@A List<B<C>>\td >>= .5f",
+            "java",
+            ["@", "A", " List", "<", "B", "<", "C", ">", ">", "\td", " >>=", " .5f"],
+        ),
+        ("x **= f'a b' 'c'", "python", ["x", " **=", " f'a b'", " 'c'"]),
+        ('p->q++ == "a\\tb"', "c", ["p", "->", "q", "++", " ==", ' "a\\tb"']),
+    ],
+)
+def test_literals_and_operators_are_whole(text, language, tokens):
+    """A string with all that is in it is one full token, and so is an operator of two signs."""
+    assert words(text, language) == tokens
+
+
+def test_java_has_as_many_full_tokens_as_lexemes_without_comments():
+    """Where the comments are out, what is counted is what a compiler's first stage counts."""
+    text = 'class A { // one two\n  /** three */ String s = "// four" + 1e-5; }\n'
+    found = units(without_comments(text, "java"), "java", np.array([0], np.int32))
+    assert found.full_tokens.tolist() == [11]
+    assert found.full_tokens.sum() == sum(
+        kind is Kind.TOKEN for kind, _, _ in lexemes(text, "java")
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from vicinal.corpus.categories import Categories, Coverage
 from vicinal.corpus.code import CodeTree
+from vicinal.corpus.comments import without_comments
 from vicinal.corpus.document import AbstractCorpus, Attributes, Decision, Document, Span
 from vicinal.corpus.jsonl import JsonLines
+from vicinal.corpus.lexing import Kind, Lexeme, lexemes
 from vicinal.corpus.markdown import MarkdownTree
 from vicinal.corpus.mediawiki import MediaWikiSession
 from vicinal.corpus.readers import READERS, Joined, read
@@ -24,6 +26,8 @@ __all__ = [
     "Entity",
     "Joined",
     "JsonLines",
+    "Kind",
+    "Lexeme",
     "MarkdownTree",
     "MediaWikiSession",
     "Sampled",
@@ -32,5 +36,7 @@ __all__ = [
     "WikidataAnswer",
     "WikidataCache",
     "WikidataClient",
+    "lexemes",
     "read",
+    "without_comments",
 ]

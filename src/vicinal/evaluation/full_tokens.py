@@ -1,9 +1,9 @@
 """
-Full tokens: what a person would call a token, and which model tokens make one up.
+Full tokens: what a compiler would call a token, and which model tokens make one up.
 
-Code is cut by a real lexer (Pygments), comments and prose by whitespace. White space belongs to
-the full token after it, as in byte-pair encodings. Where a model token reaches over the border
-of a full token (``();`` is often one), both sides are joined into one *unit*:
+Code is cut by a lexer (whole literals, whole operators), comments and prose by whitespace. White
+space belongs to the full token after it, as in byte-pair encodings. Where a model token reaches
+over the border of a full token (``();`` is often one), both sides are joined into one *unit*:
 
     text          f o o ( ) ;  b a r
     full tokens  |foo  |(|)|;| bar  |
@@ -16,13 +16,11 @@ Knows nothing of probabilities.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int32, Int64
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Token
-from pygments.util import ClassNotFound
+
+from vicinal.corpus import Kind, lexemes
 
 WORD = re.compile(r"\S+")
 
@@ -50,24 +48,11 @@ def units(text: str, language: str, offsets: Int32[np.ndarray, " tokens"]) -> Un
 
 def full_token_ends(text: str, language: str) -> Iterator[int]:
     """Give where each full token ends, in characters; *language* is a Pygments alias or empty."""
-    lexer = _lexer(language)
-    if lexer is None:
-        yield from (match.end() for match in WORD.finditer(text))
-        return
-    for start, kind, piece in lexer.get_tokens_unprocessed(text):
-        if kind in Token.Comment or kind in Token.String.Doc or kind in Token.Text:
-            yield from (start + match.end() for match in WORD.finditer(piece))
-        elif piece.strip():
-            yield start + len(piece.rstrip())
-
-
-def _lexer(language: str) -> Any:
-    if not language:
-        return None
-    try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
+    for kind, start, end in lexemes(text, language):
+        if kind is Kind.TOKEN:
+            yield end
+        else:
+            yield from (match.end() for match in WORD.finditer(text, start, end))
 
 
 def _bytes_before(text: str, cuts: Int64[np.ndarray, " cuts"]) -> Iterator[int]:
