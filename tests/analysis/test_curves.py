@@ -1,29 +1,14 @@
 """Curves of hits by rank and distance, compared with counting pair by pair."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from observed import NAMES, observations
 from vicinal.analysis import curves
-from vicinal.locality import LevelCalibration, Observations
-
-NAMES = ("none", "project", "directory")
-
-
-def observations(seed: int, n: int = 60, k: int = 16, absent: int = 0) -> Observations:
-    """Draw neighbors whose chance to be right falls with distance and rises with level."""
-    generator = torch.Generator().manual_seed(seed)
-    distances = (torch.rand(n, k, generator=generator) * 20).sort(1).values
-    levels = torch.randint(0, 3, (n, k), generator=generator).byte()
-    chance = (0.2 + 0.3 * levels) * (1 - distances / 25)
-    hits = torch.rand(n, k, generator=generator) < chance
-    if absent:
-        distances[:, -absent:], hits[:, -absent:] = math.inf, False
-    return Observations(distances, levels, hits, torch.zeros(n), torch.zeros(n, 2))
+from vicinal.locality import LevelCalibration
 
 
 @settings(max_examples=15)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vicinal.analysis.curves import Curves
-from vicinal.analysis.plots import draw_curves, dress
+from vicinal.analysis.plots import draw_curves, dress, name_lines
 from vicinal.analysis.tables import Cell, Number, Table
 
 if TYPE_CHECKING:  # heavy, and only needed to draw
@@ -32,7 +32,8 @@ def draw_published(found: Curves, title: str) -> "Figure":
     draw_curves(middle, found.by_rank, share=True, markers=False)
     dress(right, "rank", "mean −d")
     draw_curves(right, found.distance_by_rank, markers=False)
-    _explain(figure)
+    _explain(figure, found)
+    _settle(figure)
     return figure
 
 
@@ -42,7 +43,8 @@ def draw_calibrated(found: Curves, title: str) -> "Figure":
     (axes,) = figure.axes
     dress(axes, "rank", "mean calibrated −g")
     draw_curves(axes, found.distance_by_rank, markers=False)
-    _explain(figure)
+    _explain(figure, found)
+    _settle(figure)
     return figure
 
 
@@ -78,12 +80,22 @@ def _figure(n_panels: int, title: str) -> "Figure":
     width, height = PANEL
     figure = Figure(figsize=(width * n_panels, height), layout="constrained")
     figure.subplots(1, n_panels)
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(title, fontsize=10, parse_math=False)
     return figure
 
 
-def _explain(figure: "Figure") -> None:
-    """Set one legend below all panels."""
-    handles, labels = figure.axes[-1].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+def _explain(figure: "Figure", found: Curves) -> None:
+    """Set one legend below all panels, of the levels in any of them, in as few rows as fit."""
+    drawn = {line.get_label(): line for axes in figure.axes for line in axes.lines}
+    lines = [drawn[curve.level] for curve in found.by_rank if curve.level in drawn]
+    for n_columns in range(len(lines), 0, -1):
+        legend = name_lines(figure, lines, loc="outside lower center", ncols=n_columns)
+        if n_columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
+
+
+def _settle(figure: "Figure") -> None:
+    """Lay out once: each time anew it would come out a little otherwise, from where it was left."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")

@@ -7,7 +7,7 @@ Knows nothing of where the numbers come from. Needs matplotlib (the extra ``plot
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -18,9 +18,11 @@ from vicinal.locality import LevelCalibration
 if TYPE_CHECKING:  # heavy, and only needed to draw
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
 
 # Dark enough on white, light enough on black, apart in gray too; level 0 is the gray one.
-COLORS = ("#8a8f98", "#2f7fd1", "#e07b00", "#1f9e6e", "#c4569a", "#8c6bd6")
+COLORS = ("#90959d", "#2668ab", "#d07200", "#1a875e", "#c55a9c", "#7c56d0")
 DASHES = ((4.0, 2.0), (1.0, 0.0), (6.0, 1.5, 1.0, 1.5), (1.5, 1.5), (8.0, 2.0), (3.0, 1.0))
 MARKERS = "osD^vP"
 Points = tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]
@@ -31,6 +33,11 @@ SIZE = (4.2, 3.0)
 def color(level: int) -> str:
     """Give the color of a level; the seventh level has the first one's again."""
     return COLORS[level % len(COLORS)]
+
+
+def dashes(level: int) -> tuple[float, ...]:
+    """Give the dashes of a level; levels of one color have different ones."""
+    return DASHES[(level + level // len(COLORS)) % len(DASHES)]
 
 
 def plot_curves(
@@ -78,8 +85,16 @@ def plot_lines(
 
 def _line(axes: "Axes", level: int, name: str, points: Points, marker: str = "") -> None:
     x, y = points
-    dashes = DASHES[level % len(DASHES)]
-    axes.plot(x, y, color=color(level), dashes=dashes, marker=marker, ms=3.5, lw=1.7, label=name)
+    (line,) = axes.plot(x, y, color=color(level), marker=marker, ms=3.5, lw=1.7, label=name)
+    line.set_dashes(dashes(level))
+
+
+def name_lines(place: "Axes | Figure", lines: "Sequence[Line2D]", **style: Any) -> "Legend":
+    """Set a legend that names all the lines, whatever signs their names are made of."""
+    legend = place.legend(lines, [str(line.get_label()) for line in lines], frameon=False, **style)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
 
 
 def _axes(x: str, y: str) -> "tuple[Figure, Axes]":
@@ -106,8 +121,8 @@ def dress(axes: "Axes", x: str, y: str, *, ink: str = "black") -> None:
 def _svg(figure: "Figure", axes: "Axes") -> str:
     from matplotlib import rc_context
 
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, labelcolor=INK, handlelength=3.2)
+    if axes.lines:
+        name_lines(axes, axes.lines, labelcolor=INK, handlelength=3.2)
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": axes.get_ylabel()}):
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
