@@ -30,7 +30,7 @@ BESIDE = {
 }
 ROOMS = (
     *("corpus", "lm", "datastore", "index", "cluster", "locality", "knnlm"),
-    *("evaluation", "analysis", "generation", "server", "cli"),
+    *("evaluation", "analysis", "paper", "generation", "server", "cli"),
 )
 NOTICE = "<!-- Written by docs/generate.py; change the help in src/vicinal/cli/ instead. -->"
 

@@ -45,7 +45,8 @@ def write_java(data: Path) -> Path:
 def article(title: str, split: str) -> str:
     """Write an article of a lead and three sections, the last heading at another depth."""
     draw = random.Random(f"{title} {split}")
-    parts = [f" \n = {title} = \n \n The {title} is one of the {TOPICS.get(title.split()[0], 'rest')} . \n \n"]
+    topic = TOPICS.get(title.split()[0], "rest")
+    parts = [f" \n = {title} = \n \n The {title} is one of the {topic} . \n \n"]
     for depth, heading in zip((2, 2, 3), HEADINGS, strict=True):
         words = [f"{draw.choice(NOUNS)} and {draw.choice(VERBS)}" for _ in range(6)]
         signs = " ".join("=" * depth)

@@ -1,12 +1,15 @@
 """``vicinal paper``: an experiment of the paper, every table and figure, with one command."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from vicinal.cli import options, output
-from vicinal.cli.study import Asked, run
+from vicinal.cli import paper_options as its
+from vicinal.cli.asked import Asked
+from vicinal.cli.study import run
 
 if TYPE_CHECKING:  # the commands' help must not wait for torch
     from vicinal.corpus import Categories
@@ -16,85 +19,21 @@ paper = typer.Typer(
     help="Run the paper's experiments: every table and figure with one command.",
     no_args_is_help=True,
 )
-Data = Annotated[
-    Path,
-    typer.Option(
-        "--data",
-        help="Folder of the corpus, as 'vicinal corpus fetch' writes it.",
-        metavar="DIR",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        help="Folder for the report and all it is made from; an interrupted run goes on there.",
-        metavar="DIR",
-        show_default=False,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit",
-        help="About how many kilobytes of text each store gets, for a laptop: whole directories "
-        "evenly over projects, or whole articles. By default everything.",
-        metavar="KB",
-        min=1,
-    ),
-]
-Sample = Annotated[
-    int,
-    typer.Option("--sample", help="Positions to fit on, and as many to test.", metavar="N", min=1),
-]
-Seeds = Annotated[
-    int, typer.Option("--seeds", help="How often everything random is done.", metavar="N", min=1)
-]
-Departures = Annotated[
-    int,
-    typer.Option(
-        "--departures",
-        help="Positions to measure each departure of the released code on; 0 leaves them out.",
-        metavar="N",
-        min=0,
-    ),
-]
-AsReleased = Annotated[
-    bool,
-    typer.Option(
-        "--as-released", help="Do as the paper's released code did, wherever that is feasible."
-    ),
-]
-Baselines = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--baseline",
-        help="Another model to show by itself, as NAME=FOLDER (give it again for more).",
-        metavar="NAME=MODEL",
-        show_default=False,
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="First seed of all that is random.")]
-K = Annotated[int, typer.Option("--k", help="Neighbors of each position.", min=1, metavar="K")]
-Index = Annotated[
-    str, typer.Option("--index", help="How to search: auto, exact, flat or ivf.", metavar="KIND")
-]
 
 
 @paper.command("java")
 def java(
-    data: Data,
-    out: Out,
-    limit: Limit = None,
-    sample: Sample = 10_000,
-    seeds: Seeds = 5,
-    seed: Seed = 0,
-    k: K = 1024,
-    index: Index = "auto",
-    departures: Departures = 4_000,
-    as_released: AsReleased = False,
-    baseline: Baselines = None,
+    data: its.Data,
+    out: its.Out,
+    limit: its.Limit = None,
+    sample: its.Sample = 10_000,
+    seeds: its.Seeds = 5,
+    seed: its.Seed = 0,
+    k: its.K = 1024,
+    index: its.Index = "auto",
+    departures: its.Departures = 4_000,
+    as_released: its.AsReleased = False,
+    baseline: its.Baselines = None,
     model: options.Model = None,
     dtype: options.Dtype = None,
     json: options.Json = False,
@@ -113,48 +52,29 @@ def java(
     """
     from vicinal import paper as room
 
-    how = Asked(out, limit, sample, seeds, seed, k, index, departures, as_released, baseline or [])
+    asked = (limit, sample, seeds, seed, k, index, departures, as_released, baseline or [])
+    how = Asked(data, out, model, dtype, *asked)
     protocol = room.java(data, limit=how.n_bytes, seed=seed)
-    run(how, {"file": protocol}, model=model, dtype=dtype, as_json=json)
+    run(how, {"file": protocol}, as_json=json)
 
 
 @paper.command("wikitext")
 def wikitext(
-    data: Data,
-    out: Out,
-    categories: Annotated[
-        Path | None,
-        typer.Option(
-            "--categories",
-            help="Table (TSV) of titles and categories. By default categories.tsv in DIR.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    title: Annotated[
-        list[str] | None,
-        typer.Option("--title", help="Column of titles (again for more).", metavar="COLUMN"),
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", help="Column of categories (again for more).", metavar="COLUMN"),
-    ] = None,
-    articles: Annotated[
-        bool,
-        typer.Option(
-            "--articles/--no-articles",
-            help="Also read whole articles as context, which encodes everything once more.",
-        ),
-    ] = True,
-    limit: Limit = None,
-    sample: Sample = 10_000,
-    seeds: Seeds = 5,
-    seed: Seed = 0,
-    k: K = 1024,
-    index: Index = "auto",
-    departures: Departures = 4_000,
-    as_released: AsReleased = False,
-    baseline: Baselines = None,
+    data: its.Data,
+    out: its.Out,
+    categories: its.Categories = None,
+    title: its.Title = None,
+    column: its.Column = None,
+    articles: its.Articles = True,
+    limit: its.Limit = None,
+    sample: its.Sample = 10_000,
+    seeds: its.Seeds = 5,
+    seed: its.Seed = 0,
+    k: its.K = 1024,
+    index: its.Index = "auto",
+    departures: its.Departures = 4_000,
+    as_released: its.AsReleased = False,
+    baseline: its.Baselines = None,
     model: options.Model = None,
     dtype: options.Dtype = None,
     json: options.Json = False,
@@ -174,15 +94,20 @@ def wikitext(
     """
     from vicinal import paper as room
 
-    how = Asked(out, limit, sample, seeds, seed, k, index, departures, as_released, baseline or [])
-    known = _categories(categories or data / "categories.tsv", title, column)
-    found = room.Encyclopedia(data, known, limit=how.n_bytes, seed=seed)
+    asked = (limit, sample, seeds, seed, k, index, departures, as_released, baseline or [])
+    how = Asked(data, out, model, dtype, *asked)
+    file = categories or data / "categories.tsv"
+    titles, columns = title or ["title"], column or ["categories"]
+    found = room.Encyclopedia(
+        data, _categories(file, titles, columns), limit=how.n_bytes, seed=seed
+    )
     units = ("section", "article") if articles else ("section",)
     protocols = {unit: room.wikitext(found, unit=unit) for unit in units}
-    run(how, protocols, model=model, dtype=dtype, as_json=json)
+    own = {"categories": str(file), "title": titles, "column": columns, "articles": articles}
+    run(replace(how, own=own), protocols, as_json=json)
 
 
-def _categories(file: Path, title: list[str] | None, column: list[str] | None) -> "Categories":
+def _categories(file: Path, titles: list[str], columns: list[str]) -> "Categories":
     from vicinal.corpus import Categories
     from vicinal.errors import CorpusError
 
@@ -192,5 +117,4 @@ def _categories(file: Path, title: list[str] | None, column: list[str] | None) -
             "or ask Wikidata for them with a domain of your own (see `vicinal index --help`)."
         )
     output.note(f"categories from {file}")
-    titles, columns = title or ["title"], column or ["categories"]
     return Categories.from_tsv(file, title=titles, column=columns)

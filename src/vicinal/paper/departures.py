@@ -44,7 +44,7 @@ ADAM, CHOSEN_ON_TEST, END, FLOOR = "adam", "chosen on test", "end of document", 
 def departures(protocol: str, scene: Scene) -> list[Departure]:
     """List the departures of an experiment."""
     own = _of_java() if protocol == "java" else _of_wikitext(scene.lm)
-    return [*own, *_of_both(scene)]
+    return [*own, *_of_both(scene.lm), *_of_fitting()]
 
 
 def as_released(protocol: str, scene: Scene) -> tuple[Variation, ...]:
@@ -112,14 +112,14 @@ def _of_wikitext(lm: AbstractLanguageModel) -> list[Departure]:
     ]
 
 
-def _of_both(scene: Scene) -> list[Departure]:
+def _of_both(lm: AbstractLanguageModel) -> list[Departure]:
     return [
         Departure(
             "long documents",
             "not said",
             "cut after 3,072 subtokens: the rest is neither stored nor scored",
             "read whole, in windows",
-            Variation(view=truncated(scene.lm)),
+            Variation(view=truncated(lm)),
         ),
         Departure(
             "own document",
@@ -142,6 +142,11 @@ def _of_both(scene: Scene) -> list[Departure]:
             "counts as certain",
             Variation(reading=CertainIsLost),
         ),
+    ]
+
+
+def _of_fitting() -> list[Departure]:
+    return [
         Departure(
             "tokens without a retrieved gold",
             "sum over all tokens",
