@@ -3,6 +3,7 @@
 from vicinal.corpus.categories import Categories, Coverage
 from vicinal.corpus.code import CodeTree
 from vicinal.corpus.document import AbstractCorpus, Attributes, Decision, Document, Span
+from vicinal.corpus.downloading import download, sha256_of
 from vicinal.corpus.jsonl import JsonLines
 from vicinal.corpus.markdown import MarkdownTree
 from vicinal.corpus.mediawiki import MediaWikiSession
@@ -32,5 +33,7 @@ __all__ = [
     "WikidataAnswer",
     "WikidataCache",
     "WikidataClient",
+    "download",
     "read",
+    "sha256_of",
 ]

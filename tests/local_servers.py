@@ -1,0 +1,89 @@
+"""Servers on the loopback: any site of files, as good or bad as one wants it."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass
+class Site:
+    """
+    What is served, by path, and how badly.
+
+    A path in *breaks_after* breaks off once, after so many bytes; one in *statuses* always answers
+    with that. *asked* has what was asked for: method, path, range.
+    """
+
+    files: dict[str, bytes]
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    breaks_after: dict[str, int] = field(default_factory=dict)
+    knows_ranges: bool = True
+    missing: Mapping[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
+    agents: set[str] = field(default_factory=set)
+
+    def ranges(self, path: str) -> list[str | None]:
+        """List the ranges that were asked of a path."""
+        return [wanted for method, name, wanted in self.asked if (method, name) == ("GET", path)]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET and HEAD for a site."""
+
+    def __init__(self, site: Site, *args: object) -> None:
+        self.site = site
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        path, wanted = unquote(urlsplit(self.path).path), self.headers.get("Range")
+        self.site.asked.append((self.command, path, wanted))
+        self.site.agents.add(self.headers.get("User-Agent", ""))
+        body = self.site.files.get(path)
+        if body is None or path in self.site.statuses:
+            self.refuse(self.site.statuses.get(path, 404))
+            return
+        start = int(wanted.removeprefix("bytes=").partition("-")[0]) if wanted else 0
+        start = start if self.site.knows_ranges else 0
+        if start and start >= len(body):
+            self.refuse(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body) - start))
+        for name, value in self.site.headers.get(path, {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            stop = self.site.breaks_after.pop(path, len(body))
+            self.wfile.write(body[start:stop])
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def refuse(self, status: int) -> None:
+        self.send_response(status)
+        for name, value in self.site.missing.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[str]:
+    """Serve a site; give its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, site))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
