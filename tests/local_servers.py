@@ -1,5 +1,7 @@
-"""Servers on the loopback: any site of files, as good or bad as one wants it."""
+"""Servers on the loopback: any site of files, and a Zenodo with one record."""
 
+import hashlib
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -87,3 +89,20 @@ def serving(site: Site) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def zenodo_site(number: int, files: Mapping[str, bytes]) -> Site:
+    """Publish files as one record of a Zenodo."""
+    folder = f"/api/records/{number}"
+    entries = [
+        {
+            "key": name,
+            "size": len(body),
+            "checksum": f"md5:{hashlib.md5(body, usedforsecurity=False).hexdigest()}",
+            "links": {"self": f"{folder}/files/{name}/content"},
+        }
+        for name, body in files.items()
+    ]
+    record = {"id": number, "metadata": {"title": "Miniature"}, "files": entries}
+    contents = {f"{folder}/files/{name}/content": body for name, body in files.items()}
+    return Site(contents | {folder: json.dumps(record).encode()})
