@@ -1,6 +1,7 @@
-"""Servers on the loopback: any site of files, and a Zenodo with one record."""
+"""Servers on the loopback: any site of files, a Zenodo with one record, a hub with one dataset."""
 
 import hashlib
+import io
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vicinal.corpus.hub_wikitext import REPOSITORY, REVISION
 
 
 @dataclass
@@ -106,3 +112,46 @@ def zenodo_site(number: int, files: Mapping[str, bytes]) -> Site:
     record = {"id": number, "metadata": {"title": "Miniature"}, "files": entries}
     contents = {f"{folder}/files/{name}/content": body for name, body in files.items()}
     return Site(contents | {folder: json.dumps(record).encode()})
+
+
+def hub_site(config: str, splits: Mapping[str, list[list[str]]], card: str = "") -> Site:
+    """
+    Publish a dataset of one column on a hub: of each split the rows of its parquet files.
+
+    Served is as much of the hub's API as the datasets library asks for.
+    """
+    paths = [f"  - split: {split}\n    path: {config}/{split}-*\n" for split in splits]
+    configs = f"configs:\n- config_name: {config}\n  data_files:\n{''.join(paths)}"
+    files = {"README.md": f"---\n{card}{configs}---\n".encode()}
+    for split, parts in splits.items():
+        for n, rows in enumerate(parts):
+            name = f"{config}/{split}-{n:05}-of-{len(parts):05}.parquet"
+            files[name] = parquet(rows)
+    api, folder = f"/api/datasets/{REPOSITORY}", f"/datasets/{REPOSITORY}/resolve/{REVISION}"
+    tree = {
+        f"{api}/revision/{REVISION}": {"id": REPOSITORY, "sha": REVISION},
+        f"{api}/tree/{REVISION}": [listed("README.md", files), listed(config, files)],
+        f"{api}/tree/{REVISION}/{config}": [listed(name, files) for name in files if "/" in name],
+    }
+    site = Site({path: json.dumps(content).encode() for path, content in tree.items()})
+    for name, body in files.items():
+        etag = hashlib.sha256(body).hexdigest()
+        site.files[f"{folder}/{name}"] = body
+        site.headers[f"{folder}/{name}"] = {"X-Repo-Commit": REVISION, "ETag": f'"{etag}"'}
+    site.missing = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": REVISION}
+    return site
+
+
+def parquet(rows: list[str]) -> bytes:
+    """Write rows as a parquet file has them."""
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"text": rows}), buffer)
+    return buffer.getvalue()
+
+
+def listed(path: str, files: Mapping[str, bytes]) -> dict[str, object]:
+    """List a file or folder as the hub's tree does."""
+    oid = hashlib.sha256(path.encode()).hexdigest()[:40]
+    if path in files:
+        return {"type": "file", "oid": oid, "size": len(files[path]), "path": path}
+    return {"type": "directory", "oid": oid, "size": 0, "path": path}

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import vicinal
+from vicinal.cli.corpus import corpus
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate
 from vicinal.cli.explain import explain
@@ -71,6 +72,7 @@ app.command()(demo)
 app.command()(explain)
 app.add_typer(store)
 app.add_typer(models)
+app.add_typer(corpus)
 
 
 def main() -> None:
