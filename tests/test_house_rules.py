@@ -47,7 +47,7 @@ VAGUE = {"utils", "util", "helpers", "common", "misc"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle"}
 UNSAFE_CALLS = {"eval", "exec", "torch.load"}
 UNSAFE_KEYWORDS = {"trust_remote_code", "allow_pickle"}
-HEAVY = {"torch", "transformers", "faiss", "numpy", "pyarrow", "matplotlib"}
+HEAVY = {"torch", "transformers", "faiss", "numpy", "pyarrow", "matplotlib", "datasets"}
 
 
 def module_name(source: Path) -> str:

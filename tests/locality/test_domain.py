@@ -15,6 +15,14 @@ WORKED = {
             ({"project": ("kettle",), "directory": ("kettle/core",)}, "directory"),
         ],
     ),
+    "java-github": (
+        {"project": ("Clara",), "directory": ("Clara/src",)},
+        [
+            ({"project": (), "directory": ()}, "not local"),
+            ({"project": ("Clara",), "directory": ("Clara/demo",)}, "project"),
+            ({"project": ("Clara",), "directory": ("Clara/src",)}, "directory"),
+        ],
+    ),
     "wikitext": (
         {"categories": ("rivers", "parks"), "section": ("History",)},
         [
@@ -117,6 +125,7 @@ def test_the_shipped_readers_and_groups():
         "books": "jsonl",
         "code": "code",
         "discussions": "jsonl",
+        "java-github": "jsonl",
         "manuals": "jsonl",
         "markdown": "markdown",
         "papers": "jsonl",
@@ -126,6 +135,7 @@ def test_the_shipped_readers_and_groups():
         "books": "author",
         "code": "project",
         "discussions": "topic",
+        "java-github": "project",
         "manuals": "kind",
         "markdown": "project",
         "papers": "venue",

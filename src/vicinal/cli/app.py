@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import vicinal
 from vicinal.cli.analyze import analyze
+from vicinal.cli.corpus import corpus
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate
 from vicinal.cli.explain import explain
@@ -75,6 +76,7 @@ app.command()(explain)
 app.add_typer(store)
 app.add_typer(models)
 app.add_typer(paper)
+app.add_typer(corpus)
 
 
 def main() -> None:

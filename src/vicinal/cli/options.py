@@ -62,8 +62,8 @@ Corpus = Annotated[
     str | None,
     typer.Option(
         "--corpus",
-        help="Domain of the files: code, markdown, wikitext; books, papers, manuals, discussions "
-        "(JSON lines); or a TOML file of your own. "
+        help="Domain of the files: code, markdown, wikitext; books, papers, manuals, discussions, "
+        "java-github (JSON lines); or a TOML file of your own. "
         "By default the store's own, at first code.",
         metavar="DOMAIN",
     ),

@@ -96,10 +96,14 @@ def results() -> Console:
 
 
 def quieten() -> None:
-    """Keep the warnings and bars of the libraries below off the user's screen."""
+    """Keep the libraries below from warning, drawing bars, and reporting to their makers."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     # Read by the libraries when they are imported, which is when a command runs.
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "critical")
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("DATASETS_VERBOSITY", "critical")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

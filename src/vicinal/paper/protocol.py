@@ -118,7 +118,7 @@ def _code(data: Path, split: str, limit: int | None, seed: int) -> AbstractCorpu
             f"Expected Java projects in {folder} (a folder each) or documents in {lines.name} "
             f"beside it, found neither. Get them: `vicinal corpus fetch java-github`."
         )
-    return limited_code(CodeTree(folder, projects_are_folders=True), limit, seed)
+    return limited_code(CodeTree(folder, projects_are_folders=True, comments=False), limit, seed)
 
 
 def _articles(found: Encyclopedia, split: str, unit: str) -> WikiText:
