@@ -117,3 +117,43 @@ def even_cap(sizes, total):
     """Try every cap up to the largest size; give the last under which all fits."""
     caps = range(max(sizes, default=0) + 1)
     return max(cap for cap in caps if sum(min(size, cap) for size in sizes) <= total)
+
+
+def clustered(values, clusters):
+    """Give the mean, and its variance as the clusters differ from it; one alone says nothing."""
+    mean = sum(values) / len(values)
+    off = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        off[cluster] += value - mean
+    if len(off) == 1:
+        return mean, math.inf
+    return mean, sum(x * x for x in off.values()) / len(values) ** 2
+
+
+def wilson(share, n, z=1.96):
+    """Give the textbook interval of a share among n that are independent."""
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return middle - half, middle + half
+
+
+def share_interval(hits, clusters):
+    """Give Wilson's interval for as many hits as would vary like this if they were independent."""
+    share, variance = clustered(hits, clusters)
+    if math.isinf(variance):
+        return 0.0, 1.0
+    varies = 0 < share < 1
+    n = share * (1 - share) / variance if varies and variance > 1e-15 else len(hits)
+    return wilson(share, min(n, len(hits)))
+
+
+def mean_interval(values, clusters):
+    """Give the mean minus and plus 1.96 standard errors."""
+    mean, variance = clustered(values, clusters)
+    return mean - 1.96 * math.sqrt(variance), mean + 1.96 * math.sqrt(variance)
+
+
+def log_p_hits(distances, hits):
+    """Give the logarithm of the hits' share of Eq. 2, for one query."""
+    right = [-d for d, hit in zip(distances, hits, strict=True) if hit]
+    return log_sum(right) - log_sum([-d for d in distances]) if any(hits) else -math.inf

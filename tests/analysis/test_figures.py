@@ -130,6 +130,20 @@ def test_plots_of_the_report_take_odd_names_too():
         assert ">_hidden<" in svg
 
 
+def test_a_band_without_end_is_left_out():
+    """Of a single document no interval is known: lines are drawn, and the table says inf."""
+    alone = np.zeros(300, np.int64)
+    made = curves(observations(1, n=300, k=30), NAMES, None, PUBLISHED, alone)
+    figure = draw_calibrated(made, "alone")
+    assert image(figure, "svg").startswith(b"<?xml")
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    means = np.concatenate([curve.y for curve in made.distance_by_rank])
+    assert low < means.min() < means.max() < high
+    assert high - low < 2 * np.ptp(means)
+    assert ",-inf,inf," in numbers("figure3", made, "any").to_csv()
+
+
 def test_without_a_curve_there_is_an_empty_figure():
     """Nothing measured is no error."""
     figure = draw_published(Curves((), (), ()), "empty")

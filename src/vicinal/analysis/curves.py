@@ -153,7 +153,8 @@ def _shares(
     """
     Give the share of hits in each bin, with Wilson's interval, which never leaves [0, 1].
 
-    It is as wide as if there were as many neighbors as the clusters' differences tell.
+    It is as wide as if there were as many neighbors as the clusters' differences tell; with a
+    single cluster these tell nothing, and every share is possible.
     """
     chosen = pairs.level == level[0]
     count, x = _counts(bins[chosen], values[chosen])
@@ -164,7 +165,8 @@ def _shares(
     n = np.maximum(n, 1e-9)
     width = Z * np.sqrt(share * (1 - share) / n + (Z / 2 / n) ** 2)
     middle, scale = share + Z**2 / 2 / n, 1 + Z**2 / n
-    return _curve(level[1], count, x, (share, (middle - width) / scale, (middle + width) / scale))
+    low, high = np.minimum((middle - width) / scale, share), (middle + width) / scale
+    return _curve(level[1], count, x, (share, low.clip(0), np.maximum(high, share).clip(max=1)))
 
 
 def _means(pairs: _Pairs, bins: Int64[np.ndarray, " n"], level: tuple[int, str]) -> Curve:
@@ -182,13 +184,15 @@ def _mean(
     bins: Int64[np.ndarray, " n"],
     chosen: np.ndarray[tuple[int], np.dtype[np.bool_]],
 ) -> tuple[Float64[np.ndarray, " bins"], Float64[np.ndarray, " bins"]]:
-    """Give the mean in each bin, and its variance as the clusters differ from it."""
+    """Give the mean in each bin, and its variance as the clusters differ from it: not by one."""
     bins, values = bins[chosen], values[chosen]
     count = np.maximum(np.bincount(bins), 1)
     mean = np.bincount(bins, values) / count
     cells, cell = np.unique(pairs.cluster[chosen] * len(count) + bins, return_inverse=True)
     off = np.bincount(cell, values - mean[bins]) ** 2
-    return mean, np.bincount(cells % len(count), off, len(count)) / count**2
+    n_clusters = np.bincount(cells % len(count), minlength=len(count))
+    variance = np.bincount(cells % len(count), off, len(count)) / count**2
+    return mean, np.where(n_clusters == 1, np.inf, variance)
 
 
 def _counts(
