@@ -1,11 +1,11 @@
 """
 Cut a laptop-sized sample out of a tree of Java projects, as a tree of its own.
 
-    python experiments/java/sample.py SOURCE DESTINATION
+    python experiments/java/sample.py SOURCE DESTINATION [BYTES]
 
 Whole directories of each project, in a seeded random order, at most 25 files each, until the
-project has 90 kB; files cut at 9,000 characters. Directories stay whole so that "same directory"
-keeps its meaning. Prints files and bytes.
+project has 90 kB (or BYTES); files cut at 9,000 characters. Directories stay whole so that "same
+directory" keeps its meaning. Prints files and bytes.
 """
 
 import random
@@ -18,7 +18,7 @@ BYTES_PER_PROJECT = 90_000
 CHARACTERS_PER_FILE = 9_000
 
 
-def sample_project(project: Path, destination: Path) -> tuple[int, int]:
+def sample_project(project: Path, destination: Path, size: int) -> tuple[int, int]:
     folders = sorted({file.parent for file in project.rglob("*.java")})
     random.Random(f"{SEED} {project.name}").shuffle(folders)
     n_files, n_bytes = 0, 0
@@ -29,17 +29,17 @@ def sample_project(project: Path, destination: Path) -> tuple[int, int]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", newline="")
             n_files, n_bytes = n_files + 1, n_bytes + len(text.encode())
-        if n_bytes >= BYTES_PER_PROJECT:
+        if n_bytes >= size:
             break
     return n_files, n_bytes
 
 
-def main(source: Path, destination: Path) -> None:
+def main(source: Path, destination: Path, size: int = BYTES_PER_PROJECT) -> None:
     projects = sorted(p for p in source.iterdir() if p.is_dir())
-    counts = [sample_project(project, destination) for project in projects]
+    counts = [sample_project(project, destination, size) for project in projects]
     n_files, n_bytes = (sum(column) for column in zip(*counts, strict=True))
     print(f"{len(projects)} projects, {n_files} files, {n_bytes} bytes")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *map(int, sys.argv[3:]))

@@ -18,6 +18,7 @@ from vicinal.corpus import Document, Span
 from vicinal.datastore import Snapshot, StoredDocument
 from vicinal.errors import CorpusError
 from vicinal.knnlm import KNNLM, Queries, Retrieved, interpolate, log_p_knn
+from vicinal.locality import Evidence
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Explanation:
     p_lm: float
     p_knn: float
     p: float
+    lam: float
     guess_lm: str
     guess: str
     neighbors: tuple[Neighbor, ...]
@@ -91,7 +93,8 @@ def explain_line(model: KNNLM, document: Document, line: int, *, top: int = 5) -
     log_p_lm = model.lm.log_p(queries.outputs)
     calibrated = model.mixture.calibrated(retrieved)
     neighbors = log_p_knn(calibrated, retrieved.values, model.lm.vocab_size)
-    log_p = interpolate(neighbors, log_p_lm, model.mixture.lams(retrieved))
+    lams = model.mixture.lams(retrieved, Evidence.of(retrieved.values, log_p_lm))
+    log_p = interpolate(neighbors, log_p_lm, lams)
     shares = model.mixture.shares(retrieved)
     explanations = []
     for i, target in enumerate(queries.targets.tolist()):
@@ -101,6 +104,7 @@ def explain_line(model: KNNLM, document: Document, line: int, *, top: int = 5) -
                 p_lm=log_p_lm[i, target].exp().item(),
                 p_knn=neighbors[i, target].exp().item(),
                 p=log_p[i, target].exp().item(),
+                lam=lams[i].item(),
                 guess_lm=model.lm.decode([int(log_p_lm[i].argmax())]),
                 guess=model.lm.decode([int(log_p[i].argmax())]),
                 neighbors=_neighbors(model, places, retrieved, (calibrated, shares), (i, top)),

@@ -7,13 +7,18 @@ The ladder: every calibration that a claim about locality has to be measured aga
     bias          fitted biases and w_0, the other weights 1 (the paper's Table 8)
     linear        a fitted line for each level: the paper's method
     mlp           lines that depend on the context: the paper's appendix
+    adaptive      the lines of linear, and a λ that depends on what was retrieved and on how sure
+                  the base model is: beyond the paper
 
-Each rung is fitted by the same recipe, λ included, and starts from the rung it generalizes.
+Each rung is fitted by the same recipe, λ included, and starts from the rung it generalizes. Only
+the λ of adaptive is always learned on the mixture, whatever the recipe says: p_kNN, the paper's
+objective, does not have it, and a fixed λ is where it starts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 from vicinal.errors import CalibrationError
+from vicinal.knnlm import Learning, fit_adaptive
 from vicinal.locality import (
     Fitted,
     LevelCalibration,
@@ -25,7 +30,7 @@ from vicinal.locality import (
 )
 
 LINES = ("temperature", "bias", "linear")
-FITTED = (*LINES, "mlp")
+FITTED = (*LINES, "mlp", "adaptive")
 RUNGS = ("lm", "knn", *FITTED)
 
 
@@ -52,7 +57,8 @@ def fit_ladder(
 
 def _needed(names: Sequence[str]) -> list[str]:
     """Add the rungs that others start from."""
-    below = {"linear": {"temperature"}, "mlp": {"temperature", "linear"}}
+    lines = {"temperature", "linear"}
+    below = {"linear": {"temperature"}, "mlp": lines, "adaptive": lines}
     wanted = set(names).union(*(below.get(name, set()) for name in names))
     return [name for name in FITTED if name in wanted]
 
@@ -66,6 +72,8 @@ def _fit(
 ) -> Fitted:
     if name == "mlp":
         return fit_mlp(observations, fitted["linear"], recipe, Network(seed=recipe.seed))
+    if name == "adaptive":
+        return fit_adaptive(observations, fitted["linear"], Learning(seed=recipe.seed))
     if recipe.optimizer == "adam":
         return fit_lines(observations, name, recipe, n_levels=n_levels)
     starts: list[LevelCalibration | None] = [None]

@@ -47,7 +47,7 @@ def fit_parameters(
             for name, f in fitted.items()
         },
     }
-    mixtures = {name: Mixture(found.calibration, found.lam) for name, found in fitted.items()}
+    mixtures = {name: Mixture.of(found) for name, found in fitted.items()}
     return Parameters(
         model.lm.fingerprint, schema, model.k, mixtures, examination.content_hashes, notes
     )

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from vicinal.evaluation.sampling import Sample
 from vicinal.evaluation.subjects import Subject, vectors
-from vicinal.knnlm import KNNLM, Mixture, Queries, Retrieved, log_weights
+from vicinal.knnlm import KNNLM, Mixture, Queries, Retrieved, log_weights, sums_of_runs
 from vicinal.lm import AbstractLanguageModel
-from vicinal.locality import Observations
+from vicinal.locality import Evidence, Observations
 
 BATCH = 512
 TOP = 20  # ranks above are not told apart
@@ -43,10 +43,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What the base model says of a batch: of the gold token, of the neighbors', of its best."""
+    """What the base model says of a batch: of the gold token, before it, and of its best."""
 
     gold: Float32[Tensor, " n"]
-    neighbors: Float32[Tensor, "n k"]
+    evidence: Evidence
     top: Float32[Tensor, "n top"]
     top_ids: Int64[Tensor, "n top"]
 
@@ -66,6 +66,7 @@ def as_queries(subjects: Sequence[Subject], sample: Sample, model: KNNLM) -> Que
         torch.tensor([subjects[s].own for s, _ in pairs]),
         torch.tensor(np.array(spans, dtype=np.int64)),
         [span.attributes for subject in subjects for span in subject.spans],
+        torch.from_numpy(sample.subject),
     )
 
 
@@ -74,18 +75,20 @@ def observe(queries: Queries, model: KNNLM, progress: Progress = lambda n: None)
     parts = []
     for batch in queries.batches(BATCH):
         retrieved = model.retrieve(batch)
-        log_p_lm = model.lm.log_p(batch.outputs).gather(1, batch.targets[:, None]).squeeze(1)
-        hits = retrieved.values == batch.targets[:, None]
+        log_p_lm = model.lm.log_p(batch.outputs)
         parts.append(
-            Observations(retrieved.distances, retrieved.levels, hits, log_p_lm, batch.keys)
+            Observations(
+                retrieved.distances,
+                retrieved.levels,
+                retrieved.values == batch.targets[:, None],
+                log_p_lm.gather(1, batch.targets[:, None]).squeeze(1),
+                batch.keys,
+                batch.documents,
+                Evidence.of(retrieved.values, log_p_lm),
+            )
         )
         progress(len(batch))
-    return Observations(
-        *(
-            torch.cat([getattr(part, name) for part in parts])
-            for name in ("distances", "levels", "hits", "log_p_lm", "keys")
-        )
-    )
+    return Observations.joined(parts)
 
 
 def score(
@@ -117,7 +120,7 @@ def predict(batch: Queries, retrieved: Retrieved, lm: AbstractLanguageModel) -> 
     top, top_ids = log_p.topk(min(TOP + 1, lm.vocab_size), 1)
     return Predicted(
         log_p.gather(1, batch.targets[:, None]).squeeze(1),
-        log_p.gather(1, retrieved.values.long().clamp_min(0)),
+        Evidence.of(retrieved.values, log_p),
         top,
         top_ids,
     )
@@ -129,7 +132,7 @@ def _score(
     if mixture is None:
         above = (predicted.top > predicted.gold[:, None]).sum(1)
         return predicted.gold, (above + 1).clamp_max(TOP + 1)
-    log_p = mixture.log_p_target(retrieved, batch.targets, predicted.gold)
+    log_p = mixture.log_p_target(retrieved, batch.targets, predicted.gold, predicted.evidence)
     return log_p, _ranks(batch, retrieved, predicted, mixture)
 
 
@@ -141,11 +144,12 @@ def _ranks(
 
     A token outside of the neighbors has ``(1−λ) p_LM``: of those only the base model's best count.
     """
-    lams, targets = mixture.lams(retrieved)[:, None], batch.targets[:, None]
+    lams = mixture.lams(retrieved, predicted.evidence)[:, None]
+    targets = batch.targets[:, None]
     values, order = retrieved.values.sort(dim=1)
     shares = log_weights(mixture.calibrated(retrieved)).exp().gather(1, order)
-    total, last = _sums_of_runs(values, shares)
-    p = lams * total + (1 - lams) * predicted.neighbors.gather(1, order).exp()
+    total, last = sums_of_runs(values, shares)
+    p = lams * total + (1 - lams) * predicted.evidence.log_p_values.gather(1, order).exp()
     # The gold token's own p must be the very number its rivals are compared with.
     gold = values == targets
     p_retrieved = torch.where(gold & last, p, 0).sum(1, keepdim=True)
@@ -155,17 +159,6 @@ def _ranks(
     others = ~_contains(values, predicted.top_ids) & (predicted.top_ids != targets)
     others &= (1 - lams) * predicted.top.exp() > p_gold
     return (1 + rivals.sum(1) + others.sum(1)).clamp_max(TOP + 1)
-
-
-def _sums_of_runs(
-    values: Tensor, shares: Float32[Tensor, "n k"]
-) -> tuple[Float32[Tensor, "n k"], Bool[Tensor, "n k"]]:
-    """Sum the shares of equal neighboring values; the sum stands where *last* is true."""
-    end = torch.ones(values.shape[0], 1, dtype=torch.bool)
-    last = torch.cat([values[:, 1:] != values[:, :-1], end], 1)[:, : values.shape[1]]
-    run = last.long().cumsum(1) - last.long()
-    sums = torch.zeros(shares.shape, dtype=torch.float64).scatter_add_(1, run, shares.double())
-    return sums.gather(1, run).float(), last
 
 
 def _contains(rows: Tensor, wanted: Int64[Tensor, "n top"]) -> Bool[Tensor, "n top"]:

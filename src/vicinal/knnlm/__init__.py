@@ -1,5 +1,7 @@
 """The kNN language model: neighbors to probabilities, and their mixture with the base model."""
 
+from vicinal.knnlm.adapting import Learning, fit_adaptive
+from vicinal.knnlm.features import features
 from vicinal.knnlm.mixture import PUBLISHED_LAM, Mixture
 from vicinal.knnlm.model import (
     DEFAULT_K,
@@ -11,7 +13,13 @@ from vicinal.knnlm.model import (
     stored_parameters,
 )
 from vicinal.knnlm.parameters import Parameters
-from vicinal.knnlm.probability import interpolate, log_p_knn, log_p_target, log_weights
+from vicinal.knnlm.probability import (
+    interpolate,
+    log_p_knn,
+    log_p_target,
+    log_weights,
+    sums_of_runs,
+)
 from vicinal.knnlm.retrieval import Queries, Retrieved, Retriever
 
 __all__ = [
@@ -20,11 +28,14 @@ __all__ = [
     "NAME_IN_STORE",
     "PUBLISHED_LAM",
     "Choice",
+    "Learning",
     "Mixture",
     "Parameters",
     "Queries",
     "Retrieved",
     "Retriever",
+    "features",
+    "fit_adaptive",
     "interpolate",
     "log_p_knn",
     "log_p_target",
@@ -32,4 +43,5 @@ __all__ = [
     "own_range",
     "preferred",
     "stored_parameters",
+    "sums_of_runs",
 ]

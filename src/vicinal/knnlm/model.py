@@ -20,11 +20,11 @@ from vicinal.knnlm.parameters import Parameters
 from vicinal.knnlm.probability import interpolate, log_p_knn
 from vicinal.knnlm.retrieval import Queries, Retrieved, Retriever
 from vicinal.lm import AbstractLanguageModel
-from vicinal.locality import LocalitySchema
+from vicinal.locality import Evidence, LocalitySchema
 
 DEFAULT_K = 128
 NAME_IN_STORE = "fitted"  # under this name a store keeps its parameters
-PREFERRED = ("linear", "mlp", "temperature", "bias", "knn")
+PREFERRED = ("adaptive", "linear", "mlp", "temperature", "bias", "knn")
 Values = tuple[str, ...]
 
 
@@ -33,7 +33,8 @@ class Choice:
     """
     What a user may choose of a kNN language model; None leaves it to what was fitted.
 
-    *rung* is a name in the parameters; by default the lines of each level, if there are such.
+    *rung* is a name in the parameters; by default the one with a λ that adapts, then the lines of
+    each level, if there are such.
     """
 
     rung: str | None = None
@@ -108,7 +109,8 @@ class KNNLM:
         retrieved = self.retrieve(queries)
         distances = self.mixture.calibrated(retrieved)
         neighbors = log_p_knn(distances, retrieved.values, self.lm.vocab_size)
-        return interpolate(neighbors, log_p_lm, self.mixture.lams(retrieved))
+        evidence = Evidence.of(retrieved.values, log_p_lm)
+        return interpolate(neighbors, log_p_lm, self.mixture.lams(retrieved, evidence))
 
 
 def stored_parameters(store: Datastore) -> Parameters | None:

@@ -9,7 +9,7 @@ An absent neighbor is at infinite distance, its value is never looked at.
 import math
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vicinal.errors import InterpolationError
@@ -55,6 +55,21 @@ def log_p_knn(
     base = peaks.masked_fill(peaks.isneginf(), 0)
     scaled = (shares - base.gather(1, values)).exp()
     return base + shares.new_zeros(shape).scatter_add(1, values, scaled).log()
+
+
+def sums_of_runs(
+    values: Int[Tensor, "queries k"], shares: Float[Tensor, "queries k"]
+) -> tuple[Float[Tensor, "queries k"], Bool[Tensor, "queries k"]]:
+    """
+    Sum the shares of equal values that stand side by side; *values* are sorted.
+
+    The sum stands at each of them; the last of each is marked.
+    """
+    end = torch.ones(values.shape[0], 1, dtype=torch.bool)
+    last = torch.cat([values[:, 1:] != values[:, :-1], end], 1)[:, : values.shape[1]]
+    run = last.long().cumsum(1) - last.long()
+    sums = torch.zeros(shares.shape, dtype=torch.float64).scatter_add_(1, run, shares.double())
+    return sums.gather(1, run).float(), last
 
 
 def interpolate(

@@ -22,7 +22,8 @@ class Queries:
     Positions to look up, a row each.
 
     *targets* are the tokens that came next; *without* is the range of entries of the query's own
-    document; *spans* tells which of *attributes* the query's span has.
+    document; *spans* tells which of *attributes* the query's span has; *documents* numbers the
+    documents the queries are of, where that is known.
     """
 
     keys: Float[Tensor, "queries d"]
@@ -31,6 +32,7 @@ class Queries:
     without: Int64[Tensor, "queries 2"]
     spans: Int64[Tensor, " queries"]
     attributes: Sequence[Mapping[str, tuple[str, ...]]]
+    documents: Int64[Tensor, " queries"] | None = None
 
     def __len__(self) -> int:
         """Count the queries."""
@@ -50,6 +52,7 @@ class Queries:
             self.without[rows],
             self.spans[rows],
             self.attributes,
+            None if self.documents is None else self.documents[rows],
         )
 
 

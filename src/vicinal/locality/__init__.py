@@ -1,5 +1,6 @@
 """How close two contexts are in the structure of their corpus, and what that does to distance."""
 
+from vicinal.locality.adaptive import AdaptiveLam
 from vicinal.locality.calibration import (
     AbstractCalibration,
     LevelCalibration,
@@ -8,14 +9,17 @@ from vicinal.locality.calibration import (
 )
 from vicinal.locality.contextual import Network, fit_mlp
 from vicinal.locality.domain import Domain, load_domain, shipped_domains
+from vicinal.locality.evidence import Evidence
 from vicinal.locality.fitting import Fitted, Recipe, fit_lines
 from vicinal.locality.objective import Objective, Observations
 from vicinal.locality.schema import BoundSchema, Level, LocalitySchema, Overlap, Same
 
 __all__ = [
     "AbstractCalibration",
+    "AdaptiveLam",
     "BoundSchema",
     "Domain",
+    "Evidence",
     "Fitted",
     "Level",
     "LevelCalibration",

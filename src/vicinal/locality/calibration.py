@@ -147,7 +147,7 @@ class MLPCalibration(AbstractCalibration):
 
     def to_dict(self) -> dict[str, Any]:
         """Write the parameters as plain data."""
-        tensors = {n: _pack(getattr(self, n)) for n in ("mean", "scale", "hidden", "out")}
+        tensors = {n: pack(getattr(self, n)) for n in ("mean", "scale", "hidden", "out")}
         return {"kind": "mlp", "start": self.start.to_dict(), "unit": self.unit, **tensors}
 
 
@@ -158,7 +158,7 @@ def calibration_from_dict(data: Mapping[str, Any]) -> AbstractCalibration:
     if data.get("kind") == "mlp":
         start = calibration_from_dict(data["start"])
         if isinstance(start, LevelCalibration):
-            tensors = {n: _unpack(data[n]) for n in ("mean", "scale", "hidden", "out")}
+            tensors = {n: unpack(data[n]) for n in ("mean", "scale", "hidden", "out")}
             return MLPCalibration(**tensors, start=start, unit=float(data["unit"]))
     raise CalibrationError(
         f"Expected a calibration of kind 'lines' or 'mlp', found: {data.get('kind')!r}. "
@@ -184,11 +184,13 @@ def _lines(
     return (weights * distances + biases).masked_fill(distances.isinf(), torch.inf)
 
 
-def _pack(tensor: Tensor) -> dict[str, Any]:
+def pack(tensor: Tensor) -> dict[str, Any]:
+    """Write a tensor as text that keeps every bit of its single-precision numbers."""
     array = np.ascontiguousarray(tensor.detach().numpy(), dtype="<f4")
     return {"shape": list(array.shape), "f4": base64.b64encode(array.tobytes()).decode("ascii")}
 
 
-def _unpack(data: Mapping[str, Any]) -> Tensor:
+def unpack(data: Mapping[str, Any]) -> Tensor:
+    """Read what `pack` wrote."""
     array = np.frombuffer(base64.b64decode(data["f4"]), dtype="<f4").reshape(data["shape"])
     return torch.from_numpy(array.astype(np.float32))

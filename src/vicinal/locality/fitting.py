@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from vicinal.errors import CalibrationError
+from vicinal.locality.adaptive import AdaptiveLam
 from vicinal.locality.calibration import AbstractCalibration, LevelCalibration
 from vicinal.locality.descent import Function, Vector, along, minimize, whitening
 from vicinal.locality.families import Family, family
@@ -59,7 +60,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A calibration, its λ, and how they were found."""
+    """A calibration, its λ (and what moves it from query to query), and how they were found."""
 
     calibration: AbstractCalibration
     lam: float
@@ -68,6 +69,7 @@ class Fitted:
     n_positions: int
     evaluations: float
     seconds: float
+    adaptive: AdaptiveLam | None = None
 
 
 @dataclass(frozen=True)

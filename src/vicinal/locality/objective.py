@@ -14,13 +14,16 @@ order of magnitude longer, and rows go through in blocks that fit the cache.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Float32, Float64, Int32, UInt8
+from jaxtyping import Bool, Float, Float32, Float64, Int32, Int64, UInt8
 from torch import Tensor
 
 from vicinal.errors import CalibrationError
+from vicinal.locality.evidence import Evidence
 
 OBJECTIVES = ("mixture", "knn")
 ROWS_PER_BLOCK = 64
@@ -28,13 +31,20 @@ ROWS_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class Observations:
-    """What the neighbors of some positions were, and whether they carried the gold token."""
+    """
+    What the neighbors of some positions were, and whether they carried the gold token.
+
+    *documents* numbers the documents of the positions, which come in their order; *evidence* is
+    what a λ of each position can be learned from.
+    """
 
     distances: Float32[Tensor, "n k"]
     levels: UInt8[Tensor, "n k"]
     hits: Bool[Tensor, "n k"]
     log_p_lm: Float32[Tensor, " n"]
     keys: Float[Tensor, "n d"]
+    documents: Int64[Tensor, " n"] | None = None
+    evidence: Evidence | None = None
 
     def __len__(self) -> int:
         """Count the positions."""
@@ -50,6 +60,11 @@ class Observations:
         """Give the share of positions whose gold token is among the neighbors."""
         return self.covered.float().mean().item()
 
+    @classmethod
+    def joined(cls, parts: Sequence["Observations"]) -> "Observations":
+        """Put parts after one another; what one of them lacks, all lack."""
+        return cls(*(_joined([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
     def rows(self, chosen: Tensor) -> "Observations":
         """Take some of the positions."""
         return Observations(
@@ -58,6 +73,8 @@ class Observations:
             self.hits[chosen],
             self.log_p_lm[chosen],
             self.keys[chosen],
+            None if self.documents is None else self.documents[chosen],
+            None if self.evidence is None else self.evidence.rows(chosen),
         )
 
 
@@ -130,6 +147,12 @@ class Objective:
         neighbors = log_p_knn + math.log(lam) if lam else torch.full_like(log_p_knn, -math.inf)
         log_p = torch.logaddexp(neighbors, log_p_lm + math.log1p(-lam))
         return log_p, (neighbors - log_p).exp()
+
+
+def _joined(column: Sequence[Any]) -> Any:
+    if any(part is None for part in column):
+        return None
+    return Evidence.joined(column) if isinstance(column[0], Evidence) else torch.cat(list(column))
 
 
 def _blocks(observations: Observations) -> list[_Block]:

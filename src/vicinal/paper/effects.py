@@ -94,7 +94,7 @@ class Pair:
         schema = self.valid.schema
         observations = observe(examination.queries, model, self.how.progress)
         fitted = fit_ladder(observations, RUNGS, RECIPES[PAPER], n_levels=schema.n_levels)
-        mixtures = {name: Mixture(f.calibration, f.lam) for name, f in fitted.items()}
+        mixtures = {name: Mixture.of(f) for name, f in fitted.items()}
         parameters = Parameters(model.lm.fingerprint, schema, model.k, mixtures)
         return Measured(self.tested(parameters), parameters)
 
@@ -140,7 +140,7 @@ def _adam(pair: Pair, base: Measured) -> str:
     recipe = replace(RECIPES[PAPER], optimizer="adam", epochs=PAPER_EPOCHS)
     n_levels = pair.valid.schema.n_levels
     found = fit_ladder(observe(examination.queries, model), RUNGS, recipe, n_levels=n_levels)
-    mixtures = {name: Mixture(f.calibration, f.lam) for name, f in found.items()}
+    mixtures = {name: Mixture.of(f) for name, f in found.items()}
     parameters = replace(base.parameters, rungs=mixtures)
     after = Measured(pair.tested(parameters), parameters)
     lines = found["linear"].calibration.lines
@@ -162,7 +162,7 @@ def _chosen_on_test(pair: Pair, base: Measured) -> str:
     for name, chosen_by in (("held out", None), ("test", judge)):
         network = Network(seed=pair.seed)
         fitted = fit_mlp(observations, lines, recipe, network, judge=chosen_by)
-        rungs = {"mlp": Mixture(fitted.calibration, fitted.lam)}
+        rungs = {"mlp": Mixture.of(fitted)}
         rows = pair.tested(replace(base.parameters, rungs=rungs)).rows
         told[name] = rows[-1].measures["ppl_full_token"]
     return (

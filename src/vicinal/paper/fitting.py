@@ -129,7 +129,7 @@ def _fit(ground: Ground, recipe: Recipe, seed: int) -> Parameters:
         ground.model.lm.fingerprint,
         schema,
         ground.model.k,
-        {name: Mixture(f.calibration, f.lam) for name, f in fitted.items()},
+        {name: Mixture.of(f) for name, f in fitted.items()},
         ground.examination.content_hashes,
         notes,
     )
