@@ -233,6 +233,14 @@ class TestInverted:
         assert (tmp_path / "small.flat.faiss").exists()
         assert not index._parts.parts[0].index.by_residual
 
+    def test_lists_begin_at_the_size_they_are_worth(self, snapshot_of, tmp_path):
+        """A segment of exactly that size has lists, and the report counts it among those."""
+        for n, n_reports in ((999, 1), (1000, 2)):
+            snapshot = snapshot_of(clustered(0, n), ids=[f"s{n}"])
+            index = self.open(snapshot, cache=tmp_path)
+            assert index._parts.parts[0].is_inverted == (n == 1000)
+            assert len(list(tmp_path.glob("*.recall.json"))) == n_reports
+
     def test_lists_are_of_the_segment_they_are_named_after(self, snapshot_of, tmp_path, built):
         """The note says how many lists over how many keys; a segment of another size has others."""
         for n in (1000, 1000, 1200):

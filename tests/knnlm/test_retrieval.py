@@ -128,6 +128,7 @@ def test_an_empty_store_gives_only_absent_neighbors():
     found = Retriever(empty, ExactIndex(empty), made).retrieve(queries, 2)
     assert found.entries.tolist() == found.values.tolist() == [[-1, -1]]
     assert found.levels.tolist() == [[0, 0]]
+    assert found.levels.dtype == torch.uint8
     assert bool(found.distances.isinf().all())
 
 

@@ -101,7 +101,7 @@ def test_levels_of_another_schema_are_refused(contextual):
     assert calibration.n_levels == 2
     one = torch.tensor([[0, 1]]).byte()
     calibration(torch.zeros(1, 2), one, torch.zeros(1, DIM))
-    with pytest.raises(CalibrationError, match=r"in \[0, 2\), found up to 2"):
+    with pytest.raises(CalibrationError, match=r"in \[0, 2\), found up to 2\. Was this c"):
         calibration(torch.zeros(1, 2), one * 2, torch.zeros(1, DIM))
 
 

@@ -68,6 +68,16 @@ def test_an_empty_attribute_matches_nothing(kind, empty):
     assert level_of(wiki, {"category": ("tea",)}, empty) == 0
 
 
+@pytest.mark.parametrize("kind", [Same, Overlap])
+@pytest.mark.parametrize("values", [("e",), (), ("a", "e")])
+def test_what_is_not_stored_is_unlike_all_that_is(kind, values):
+    """Among many different values, none is taken for one that no span has."""
+    stored = [(v,) for v in "abcd"] + [()]
+    matched = kind("area").matcher(stored)(values)
+    assert matched.dtype == torch.bool
+    assert matched.tolist() == [kind is Overlap and v in values for v in "abcd"] + [False]
+
+
 def test_overlap_needs_one_common_value():
     """One of several values is enough for overlap, and not enough for equality."""
     query, stored = {"area": ("cs", "math")}, {"area": ("math", "physics")}

@@ -30,10 +30,10 @@ class Same:
     def matcher(self, spans: Sequence[Values]) -> Matcher:
         """Give each value a number once, so that a query costs one comparison."""
         numbers: dict[Values, int] = {}
-        ids = torch.tensor([numbers.setdefault(v, len(numbers)) if v else -1 for v in spans])
+        ids = torch.tensor([numbers.setdefault(v, len(numbers)) for v in spans])
 
         def match(values: Values) -> Bool[Tensor, " n_spans"]:
-            return ids == (numbers.get(values, -2) if values else -2)
+            return ids == (numbers.get(values, -1) if values else -1)
 
         return match
 
