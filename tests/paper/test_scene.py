@@ -95,8 +95,8 @@ def test_variations_are_applied_in_order(scene):
     told = []
 
     def view(name):
-        return lambda snapshot: told.append((name, snapshot.n_live)) or truncated(scene.lm, 90)(
-            snapshot
+        return lambda snapshot: (
+            told.append((name, snapshot.n_live)) or truncated(scene.lm, 90)(snapshot)
         )
 
     first = Variation(view=view("first"), search=shifted(1), reading=HalfPrecision)

@@ -8,7 +8,7 @@ forgets. Fitted parameters are kept in files, so that a run that is interrupted 
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -142,12 +142,18 @@ def _part(scored: Scored, fit: Fit) -> Scored:
 
 
 def _digest(ground: Ground) -> str:
-    """Hash what a fit depends on: the positions, the neighbors, the levels, the rungs."""
-    observations = ground.observations
-    digest = hashlib.sha256(json.dumps([*FITTED, ground.model.k]).encode())
-    digest.update(json.dumps(ground.model.retriever.schema.to_dict(), sort_keys=True).encode())
-    for tensor in (observations.distances, observations.levels, observations.hits):
-        digest.update(np.ascontiguousarray(tensor.numpy()).tobytes())
+    """Hash all that a fit depends on: recipes, rungs, levels, positions, and what was found."""
+    seen = ground.observations
+    told = {
+        "recipes": {name: asdict(recipe) for name, recipe in RECIPES.items()},
+        "rungs": FITTED,
+        "k": ground.model.k,
+        "schema": ground.model.retriever.schema.to_dict(),
+    }
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    tensors = (seen.distances, seen.levels, seen.hits, seen.log_p_lm, seen.keys)
+    for array in (ground.examination.sample.unit, *(tensor.numpy() for tensor in tensors)):
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
