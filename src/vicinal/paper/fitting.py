@@ -7,13 +7,14 @@ forgets. Fitted parameters are kept in files, so that a run that is interrupted 
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from jaxtyping import Int64
+from torch import Tensor
 
 from vicinal.evaluation import (
     FITTED,
@@ -26,7 +27,7 @@ from vicinal.evaluation import (
     table,
 )
 from vicinal.knnlm import KNNLM, PUBLISHED_LAM, Mixture, Parameters
-from vicinal.locality import Observations, Recipe
+from vicinal.locality import Evidence, Observations, Recipe
 
 PAPER, OURS = "paper", "ours"
 RECIPES: Mapping[str, Recipe] = {
@@ -143,7 +144,6 @@ def _part(scored: Scored, fit: Fit) -> Scored:
 
 def _digest(ground: Ground) -> str:
     """Hash all that a fit depends on: recipes, rungs, levels, positions, and what was found."""
-    seen = ground.observations
     told = {
         "recipes": {name: asdict(recipe) for name, recipe in RECIPES.items()},
         "rungs": FITTED,
@@ -151,10 +151,20 @@ def _digest(ground: Ground) -> str:
         "schema": ground.model.retriever.schema.to_dict(),
     }
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    tensors = (seen.distances, seen.levels, seen.hits, seen.log_p_lm, seen.keys)
-    for array in (ground.examination.sample.unit, *(tensor.numpy() for tensor in tensors)):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(ground.examination.sample.unit.tobytes())
+    for tensor in _tensors(ground.observations):
+        digest.update(np.ascontiguousarray(tensor.numpy()).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _tensors(seen: Observations | Evidence) -> Iterator[Tensor]:
+    """Walk all that was seen at the positions."""
+    for field in fields(seen):
+        found = getattr(seen, field.name)
+        if isinstance(found, Evidence):
+            yield from _tensors(found)
+        elif found is not None:
+            yield found
 
 
 def _write(path: Path, text: str) -> None:
