@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vicinal.index import Neighbors, RecallTarget
@@ -40,6 +40,8 @@ def test_a_query_with_one_true_neighbor_counts():
 
 
 @given(st.integers(1, 70), st.integers(1, 70))
+@example(4, 20)  # exactly what one of the doubled numbers reaches
+@example(66, 70)  # between bounds that no power of two halves
 def test_law_fewest_probes_are_the_fewest(needed, most):
     """Whatever number is needed is found, unless there are not so many lists."""
     asked = []
@@ -50,6 +52,7 @@ def test_law_fewest_probes_are_the_fewest(needed, most):
 
     found = fewest_probes(recall_at, 0.5 + needed / 1000, most)
     assert found == (min(needed, most), 0.5 + min(needed, most) / 1000)
+    assert all(isinstance(n_probes, int) for n_probes in asked)
     assert max(asked) <= most
     assert len(asked) == len(set(asked)) <= 2 * math.log2(most) + 2
 

@@ -86,6 +86,29 @@ def test_the_end_is_a_minimum(linear, seen):
         assert objective(*chosen.lines(theta), lam).value > linear.loss
 
 
+def test_few_positions_are_fitted_to_the_end(linear, seen):
+    """Where all positions are cheap, no slope is left, in units of the typical distance."""
+    lines = linear.calibration
+    loss = Objective(seen, "mixture")(lines.weights.double(), lines.biases.double(), linear.lam)
+    slopes = [*(loss.weights / spread(seen)).tolist(), *loss.biases.tolist(), loss.logit_lam]
+    assert max(abs(slope) for slope in slopes) < 1e-5
+
+
+@pytest.mark.parametrize(("n", "name"), [(900, "temperature"), (8100, "bias")])
+def test_every_look_at_a_position_is_counted(monkeypatch, n, name):
+    """Evaluations are positions looked at, in units of all of them."""
+    looked = []
+    original = Objective.__call__
+
+    def counting(self, weights, biases, lam):
+        looked.append(self._n)
+        return original(self, weights, biases, lam)
+
+    monkeypatch.setattr(Objective, "__call__", counting)
+    found = fit_lines(sampled(n, k=4), name, n_levels=3)
+    assert found.evaluations == pytest.approx(sum(looked) / n)
+
+
 def test_a_learned_lam_beats_a_fixed_one(seen, linear):
     """λ that was given stays as it was given, and learning it does better."""
     fixed = fit_lines(seen, "linear", Recipe(lam=0.1), n_levels=3)
