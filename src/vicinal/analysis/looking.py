@@ -15,6 +15,7 @@ from vicinal.analysis.moved import Change, Movements, movements
 from vicinal.analysis.page import Page, Section
 from vicinal.analysis.tables import Table
 from vicinal.analysis.writing import write_figures, write_page, write_tables
+from vicinal.errors import CalibrationError
 from vicinal.evaluation import Examination, observe
 from vicinal.knnlm import KNNLM, Parameters
 from vicinal.locality import LevelCalibration
@@ -88,18 +89,27 @@ def look(
 
     What moves, moves from temperature only where that was fitted, else from the plain kNN-LM.
     """
+    change = _change(parameters, wanted)
     observations = observe(examination.queries, model, progress)
     schema, documents = parameters.schema, examination.sample.subject
-    plain = LevelCalibration.identity(schema.n_levels)
-    temperature = parameters.rungs.get("temperature")
-    after = parameters.rungs[wanted.rung].calibration
-    before = temperature.calibration if temperature else plain
-    change = Change(before, after, n=wanted.n, seed=wanted.seed)
     return Look(
         parameters,
         curves(observations, schema.level_names, None, PUBLISHED, documents),
-        curves(observations, schema.level_names, after, PUBLISHED, documents),
+        curves(observations, schema.level_names, change.after, PUBLISHED, documents),
         movements(observations, examination, model, change),
         len(observations),
         len(examination.content_hashes & parameters.fitted_on),
     )
+
+
+def _change(parameters: Parameters, wanted: Wanted) -> Change:
+    known = parameters.rungs
+    if wanted.rung not in known:
+        raise CalibrationError(
+            f"Expected a calibration that was fitted ({', '.join(known) or 'none is'}), found "
+            f"{wanted.rung!r}. Fit it: `vicinal fit --ladder`."
+        )
+    temperature = known.get("temperature")
+    plain = LevelCalibration.identity(parameters.schema.n_levels)
+    before = temperature.calibration if temperature else plain
+    return Change(before, known[wanted.rung].calibration, n=wanted.n, seed=wanted.seed)

@@ -100,7 +100,9 @@ def movements(
         **{name: random.permutation(some) for name, some in rows.items()},
     }
     told = {
-        name: tuple(teller.tell(row, old, gain) for row in islice(teller.apart(some), change.n))
+        name: tuple(
+            teller.tell(row, old, gain) for row in islice(teller.apart(some.tolist()), change.n)
+        )
         for name, some in chosen.items()
     }
     counts = (len(rows["helped"]), len(rows["hurt"]), int(covered.sum()))
@@ -119,7 +121,7 @@ class _Teller:
     def apart(self, rows: Iterable[int]) -> Iterator[int]:
         """Pass on one position of each document; tokens of white space say nothing."""
         seen: set[int] = set()
-        for row in map(int, rows):
+        for row in rows:
             subject = int(self.examination.sample.subject[row])
             token = self.model.lm.decode([int(self.examination.queries.targets[row])])
             if subject not in seen and token.strip():

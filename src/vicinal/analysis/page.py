@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from vicinal.analysis.moved import Movements
 from vicinal.analysis.plots import color
-from vicinal.analysis.tables import Table
+from vicinal.analysis.tables import Number, Table
 from vicinal.analysis.templating import environment
 
 
@@ -55,4 +55,4 @@ class Page:
         """Write the page."""
         template = environment().get_template("page.html.jinja")
         colors = [color(level) for level in range(self.n_levels)]
-        return template.render(page=self, shown=self.attributes, colors=colors)
+        return template.render(page=self, shown=self.attributes, colors=colors, number=Number)

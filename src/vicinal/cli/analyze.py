@@ -75,6 +75,7 @@ def analyze(
     parameters = _parameters(params, opened)
     model = KNNLM.from_store(opened, lm, parameters, Choice(k=k, index=index, rung=rung))
     asked = examining.Examined(on, not on, documents, sample, seed)
+    named_files.make_folder(out)
     examination = asked.examine(model, settings)
     wanted = Wanted(rung or preferred(parameters), cases, seed)
     with examining.counting("looking up", len(examination.sample)) as advance:

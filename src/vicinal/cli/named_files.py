@@ -1,4 +1,4 @@
-"""Files that a user named on the command line: what cannot be read or written is one line."""
+"""Files and folders that a user named: what cannot be read or written is one line."""
 
 from pathlib import Path
 
@@ -19,3 +19,11 @@ def write_text(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CorpusError(f"Expected a place to write to, found {file}: {error}.") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that a user named, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CorpusError(f"Expected a folder to write to, found {folder}: {error}.") from error
