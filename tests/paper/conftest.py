@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from fake_models import FakeLanguageModel
 from vicinal.corpus import Categories
 from vicinal.datastore import Datastore, StoreIdentity, build
+from vicinal.evaluation import bootstrap, results
 from vicinal.paper import Encyclopedia, How, Material, Plan, Protocol, Watch, java, study, wikitext
 
 NOUNS = ("kettle", "lantern", "anvil", "barrel", "candle", "ladder")
@@ -78,6 +80,14 @@ def make_material(protocol: Protocol, folder: Path, lm: FakeLanguageModel) -> Ma
     store = Datastore.create(folder / "store", identity)
     build(store, protocol, lm)
     return Material(protocol, store, lm)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_draws():
+    """Draw documents a hundred times only: what intervals are worth is tested elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "bootstrap", partial(bootstrap, draws=100))
+        yield
 
 
 @pytest.fixture(scope="session")
