@@ -157,3 +157,23 @@ def log_p_hits(distances, hits):
     """Give the logarithm of the hits' share of Eq. 2, for one query."""
     right = [-d for d, hit in zip(distances, hits, strict=True) if hit]
     return log_sum(right) - log_sum([-d for d in distances]) if any(hits) else -math.inf
+
+
+def odds_ratio(rows, level, n_bins):
+    """Compare a level with level 0 inside of each position and bin; the ratio and the strata."""
+    finite = [d for row in rows[0] for d in row if math.isfinite(d)]
+    width = (max(finite) - min(finite)) / n_bins
+    strata = defaultdict(lambda: [0, 0, 0, 0])
+    for position, neighbors in enumerate(zip(*rows, strict=True)):
+        for d, own, hit in zip(*neighbors, strict=True):
+            if math.isfinite(d) and own in (0, level):
+                bin_ = min(int((d - min(finite)) / width), n_bins - 1) if width else n_bins - 1
+                strata[position, bin_][2 * (own == 0) + (not hit)] += 1
+    both = [cell for cell in strata.values() if cell[0] + cell[1] and cell[2] + cell[3]]
+    up = sum(
+        hits * other_misses / sum(cell) for cell in both for hits, _, _, other_misses in [cell]
+    )
+    down = sum(
+        misses * other_hits / sum(cell) for cell in both for _, misses, other_hits, _ in [cell]
+    )
+    return (up / down if down else math.inf if up else math.nan), len(both)

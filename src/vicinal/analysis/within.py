@@ -6,6 +6,7 @@ them. Here only neighbors of one position and one bin of distance are compared (
 Mantel and Haenszel), so that neither the position nor the distance can explain a difference.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,17 +97,25 @@ def _odds(
     documents: Int64[np.ndarray, " n"],
     random: np.random.Generator,
 ) -> Odds:
+    if not len(table):
+        return Odds(name, math.nan, (math.nan, math.nan), 0)
     position, hits, misses, other_hits, other_misses = table.T
-    n = np.maximum(table[:, 1:].sum(1), 1)
+    n = table[:, 1:].sum(1)
     document = documents[position.astype(np.int64)]
     present, row = np.unique(document, return_inverse=True)
     up = np.bincount(row, hits * other_misses / n, len(present))
     down = np.bincount(row, misses * other_hits / n, len(present))
-    weights = random.multinomial(
-        len(present), np.full(len(present), 1 / max(1, len(present))), size=DRAWS
-    )
+    weights = random.multinomial(len(present), np.full(len(present), 1 / len(present)), size=DRAWS)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.float64(up.sum()) / down.sum())
         drawn = (weights @ up) / (weights @ down)
-    low, high = np.nanquantile(drawn, [0.025, 0.975]) if len(present) else (np.nan, np.nan)
-    return Odds(name, ratio, (float(low), float(high)), len(table))
+    return Odds(name, ratio, _middle(drawn[~np.isnan(drawn)]), len(table))
+
+
+def _middle(drawn: Float64[np.ndarray, " draws"]) -> tuple[float, float]:
+    """Give the middle 95 % of what was drawn, by rank: infinities cannot be interpolated."""
+    if not len(drawn):
+        return math.nan, math.nan
+    ranks = np.rint(np.array([0.025, 0.975]) * (len(drawn) - 1)).astype(np.int64)
+    low, high = np.sort(drawn)[ranks].tolist()
+    return low, high
