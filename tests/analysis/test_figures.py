@@ -72,6 +72,9 @@ def test_drawn_twice_the_bytes_are_the_same(found, kind):
     assert image(figure, kind) == first
     assert image(draw_calibrated(found, "again"), kind) == first
     assert image(draw_calibrated(found, "otherwise"), kind) != first
+    # Two draws of one second would have the same date.
+    assert b"CreationDate" not in first
+    assert b"dc:date" not in first
 
 
 def test_the_numbers_are_the_curves(found):

@@ -17,6 +17,9 @@ from vicinal.analysis import (
     Look,
     Wanted,
     curves,
+    draw_calibrated,
+    draw_published,
+    image,
     look,
     movements,
     numbers,
@@ -118,6 +121,15 @@ def test_it_leaves_a_page_and_all_its_parts_as_files(seen, written):
         rows = (folder / "figures" / f"figure{n}.csv").read_text("utf-8")
         assert rows == numbers(f"figure{n}", drawn, "").to_csv()
         assert len(list(csv.reader(rows.splitlines()))) > 20
+
+
+def test_figures_are_drawn_of_their_own_curves(seen, written):
+    """What was found is Figure 2, what was calibrated is Figure 3, each with the store's name."""
+    made, folder = seen[0], written.parent / "figures"
+    as_found = draw_published(made.raw, "As found: the <store>")
+    calibrated = draw_calibrated(made.calibrated, "Calibrated: the <store>")
+    assert (folder / "figure2.svg").read_bytes() == image(as_found, "svg")
+    assert (folder / "figure3.svg").read_bytes() == image(calibrated, "svg")
 
 
 def test_the_page_shows_what_the_files_have(seen, written):

@@ -46,7 +46,7 @@ def fitted(vicinal, store) -> Path:
     """Fit the whole ladder to a copy of the store, and to a file."""
     copy = store.parent / "fitted"
     shutil.copytree(store, copy)
-    arguments = ("--self", "--ladder", "--k", 8, "--sample", 60, "--save", copy / "ladder.json")
+    arguments = ("--self", "--ladder", "--k", 8, "--sample", 30, "--save", copy / "ladder.json")
     outcome = vicinal("fit", "--store", copy, *arguments)
     assert outcome.code == 0, outcome.err
     return copy
