@@ -48,6 +48,15 @@ def mlp_lines(calibration, key):
     return weights, [start_b[0], *(b + a for b, a in zip(start_b[1:], answer[n:], strict=True))]
 
 
+def adaptive_lam(network, features, lam):
+    """Run the two layers for one query, neuron by neuron, and move the logit of the fixed λ."""
+    pairs = zip(features, network.mean.tolist(), network.scale.tolist(), strict=True)
+    standard = [max(-4.0, min(4.0, (x - mean) / scale)) for x, mean, scale in pairs]
+    hidden = [math.tanh(_neuron(row, standard)) for row in network.hidden.tolist()]
+    logit = math.log(lam / (1 - lam)) + _neuron(network.out.tolist(), hidden)
+    return 1 / (1 + math.exp(-min(12.0, logit)))
+
+
 def _neuron(row, inputs):
     *weights, bias = row
     return sum(w * x for w, x in zip(weights, inputs, strict=True)) + bias
@@ -67,6 +76,32 @@ def mixed(neighbors, p_lm, lam):
     """Eq. 3 over the whole vocabulary; without neighbors the base model is all there is."""
     lam = lam if neighbors else 0.0
     return [lam * neighbors.get(token, 0.0) + (1 - lam) * p for token, p in enumerate(p_lm)]
+
+
+def features(distances, calibrated, values, log_p_values, entropy):
+    """Tell one query's features by name; nothing but zeros where it has no neighbor."""
+    present = [i for i, g in enumerate(calibrated) if not math.isinf(g)]
+    if not present:
+        return dict.fromkeys(
+            ("nearest", "repeated", "decided", "distinct", "agreement", "entropy"), 0.0
+        )
+    tokens = p_knn(calibrated, values)
+    decided = min(1 - 1e-4, max(1e-4, max(tokens.values())))
+    ranked = sorted(calibrated)
+    near = {values[i] for i in present if calibrated[i] <= ranked[min(16, len(ranked)) - 1]}
+    agreement = [share * max(-12.0, _given(i, values, log_p_values)) for i, share in tokens.items()]
+    return {
+        "nearest": math.asinh(min(calibrated)),
+        "repeated": math.log(max(1e-3, min(distances))),
+        "decided": math.log(decided / (1 - decided)),
+        "distinct": math.log(len(near)),
+        "agreement": sum(agreement),
+        "entropy": entropy,
+    }
+
+
+def _given(token, values, log_p_values):
+    return next(log_p for value, log_p in zip(values, log_p_values, strict=True) if value == token)
 
 
 def loss(observations, objective, weights, biases, lam):

@@ -139,6 +139,7 @@ def test_parameters_come_from_the_store(store, lm, schema):
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
+        (("temperature", "linear", "mlp", "adaptive"), "adaptive"),
         (("temperature", "bias", "linear", "mlp"), "linear"),
         (("temperature", "bias", "mlp"), "mlp"),
         (("bias", "temperature"), "temperature"),
@@ -147,7 +148,7 @@ def test_parameters_come_from_the_store(store, lm, schema):
     ],
 )
 def test_prefers_lines_of_each_level(store, lm, schema, names, expected):
-    """Of the rungs fitted, linear comes first, then mlp, temperature, bias; then the published."""
+    """Of the rungs fitted, adaptive is first, then linear, mlp, temperature, bias, published."""
     fitted = parameters(lm, schema, *names)
     assert preferred(fitted) == expected
     lam = {**{n: m.lam for n, m in fitted.rungs.items()}, "knn": 0.25}[expected]

@@ -17,7 +17,8 @@ WORDS = {"Same": "equal {}", "Overlap": "a common value of {}"}
 NOTE = (
     "lm: base model; knn: as published (T = 1, λ = .25); temperature: one weight for all levels; "
     "bias: biases and w0, other weights 1; linear: a line for each level; mlp: lines that depend "
-    "on the context. Each document is left out of its own search."
+    "on the context; adaptive: linear with a λ for each position, beyond the paper. Each document "
+    "is left out of its own search."
 )
 
 
@@ -75,12 +76,14 @@ def parameters_table(parameters: Parameters) -> Table:
     rows = []
     for name, mixture in parameters.rungs.items():
         lines = mixture.calibration.lines
+        lam = mixture.lam_told if mixture.adaptive else Number(mixture.lam)
         for level, (w, b) in zip(parameters.schema.level_names, _pairs(lines), strict=True):
-            rows.append((name, Number(mixture.lam), level, Number(w, 4), Number(b, 3, signed=True)))
+            rows.append((name, lam, level, Number(w, 4), Number(b, 3, signed=True)))
     columns = ("calibration", "λ", "level", "w", "b")
     note = (
         "Calibrated distance g = w d + b, smaller is closer; b of level 0 is 0. Of mlp, the lines "
-        f"it starts from. Objective: {parameters.notes.get('objective', 'unknown')}."
+        "it starts from; of adaptive, smallest, largest and mean λ of the positions it was fitted "
+        f"on. Objective: {parameters.notes.get('objective', 'unknown')}."
     )
     return Table("parameters", "Learned parameters", columns, rows, note)
 

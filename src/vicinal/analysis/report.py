@@ -51,13 +51,13 @@ class Report:
             plots=plots,
         )
 
-    def _lines(self) -> list[tuple[str, float, list[tuple[float, float]]]]:
+    def _lines(self) -> list[tuple[str, str, list[tuple[float, float]]]]:
         """Give name, λ, and weight and bias of each level, for every fitted rung."""
         rows = []
         for name, mixture in self.parameters.rungs.items():
             lines = mixture.calibration.lines
             pairs = zip(lines.weights.tolist(), lines.biases.tolist(), strict=True)
-            rows.append((name, mixture.lam, list(pairs)))
+            rows.append((name, mixture.lam_told, list(pairs)))
         return rows
 
     def _plots(self) -> dict[str, str]:

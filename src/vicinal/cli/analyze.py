@@ -29,8 +29,8 @@ Rung = Annotated[
     str | None,
     typer.Option(
         "--rung",
-        help="Which calibration to look at: temperature, bias, linear or mlp. By default the best "
-        "that was fitted.",
+        help="Which calibration to look at: temperature, bias, linear, mlp or adaptive. By "
+        "default the best that was fitted.",
         metavar="NAME",
     ),
 ]

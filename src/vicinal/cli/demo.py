@@ -77,11 +77,10 @@ def demo(
 
 
 def _print_json(found: "Report", folder: Path, page: Path | None) -> None:
-    rows = fitted.table(found.parameters)
     output.print_json(
         {
             **found.result.to_dict(),
-            "parameters": [dict(zip(fitted.COLUMNS, row, strict=True)) for row in rows],
+            "parameters": fitted.rows(found.parameters),
             "cases": [asdict(case) for case in found.cases],
             "settings": dict(found.settings),
             "store": str(folder),

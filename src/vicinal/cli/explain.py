@@ -13,6 +13,8 @@ from vicinal.cli import examining, options, output, parts
 if TYPE_CHECKING:  # the command's help must not wait for torch
     from vicinal.analysis import Explanation
 
+COLUMNS = ("token", "p(LM)", "p(kNN)", "λ", "p", "instead of", "where", "level", "d", "g", "share")
+WORDS = {"token", "instead of", "where", "level"}
 # From far to near; the last color stands for all deeper levels.
 COLORS = ("red", "yellow", "green", "cyan", "blue", "magenta")
 File = Annotated[Path, typer.Option("--file", help="The file.", metavar="F", show_default=False)]
@@ -26,7 +28,7 @@ Rung = Annotated[
     str | None,
     typer.Option(
         "--calibration",
-        help="Which fitted calibration to use. By default linear, if it was fitted.",
+        help="Which fitted calibration to use. By default adaptive or linear, if it was fitted.",
         metavar="NAME",
     ),
 ]
@@ -45,8 +47,8 @@ def explain(
     Show for each token of a line what the models gave it, and which neighbors decided.
 
     The file is read as it is now; what the store has of it is left out. p(LM) is the base model's,
-    p(kNN) the neighbors', p their mixture; d is the distance, g the calibrated one, and share the
-    neighbor's part of p(kNN).
+    p(kNN) the neighbors', λ their share in the mixture p; d is the distance, g the calibrated one,
+    and share the neighbor's part of p(kNN).
 
     For example:
 
@@ -61,42 +63,32 @@ def explain(
     document = find_document(model.retriever.snapshot, file)
     found = explain_line(model, document, line, top=top)
     if json:
-        settings = {"lam": model.mixture.lam, "k": model.k, "document": document.name}
+        fixed = None if model.mixture.adaptive else model.mixture.lam
+        settings = {"lam": fixed, "k": model.k, "document": document.name}
         output.print_json({**settings, "tokens": [asdict(token) for token in found]})
         return
     names = model.retriever.schema.level_names
     output.results().print(_table(found, names))
-    output.print_facts({"document": document.name, "λ": model.mixture.lam, "k": model.k})
+    output.print_facts({"document": document.name, "λ": model.mixture.lam_told, "k": model.k})
 
 
 def _table(found: "list[Explanation]", levels: tuple[str, ...]) -> Table:
     table = Table()
-    for name in (
-        "token",
-        "p(LM)",
-        "p(kNN)",
-        "p",
-        "instead of",
-        "where",
-        "level",
-        "d",
-        "g",
-        "share",
-    ):
-        numeric = name in {"p(LM)", "p(kNN)", "p", "d", "g", "share"}
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in WORDS else "right", overflow="fold")
     for token in found:
         helped = "green" if token.p > token.p_lm else "red"
         head = [
             Text(repr(token.token)[1:-1]),
             Text(f"{token.p_lm:.3f}"),
             Text(f"{token.p_knn:.3f}"),
+            Text(f"{token.lam:.2f}"),
             Text(f"{token.p:.3f}", style=helped),
             Text("" if token.guess == token.token else repr(token.guess)[1:-1], style="dim"),
         ]
         rows = [_neighbor_cells(neighbor, levels) for neighbor in token.neighbors] or [[]]
         for i, cells in enumerate(rows):
-            table.add_row(*(head if i == 0 else [Text("")] * 5), *cells)
+            table.add_row(*(head if i == 0 else [Text("")] * len(head)), *cells)
         table.add_section()
     return table
 

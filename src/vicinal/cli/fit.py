@@ -10,12 +10,15 @@ from vicinal.cli import examining, fitted, named_files, options, output, parts
 from vicinal.cli.versions import versions
 
 Ladder = Annotated[
-    bool, typer.Option("--ladder", help="Fit every calibration: temperature, bias, linear, mlp.")
+    bool, typer.Option("--ladder", help="Fit every calibration, one after the other.")
 ]
 Calibration = Annotated[
     str,
     typer.Option(
-        "--calibration", help="Which one to fit: temperature, bias, linear or mlp.", metavar="NAME"
+        "--calibration",
+        help="Which one to fit: temperature, bias, linear, mlp, or adaptive, which learns a λ for "
+        "each position.",
+        metavar="NAME",
     ),
 ]
 Objective = Annotated[
@@ -32,7 +35,11 @@ Optimizer = Annotated[
 ]
 Lam = Annotated[
     float | None,
-    typer.Option("--lam", help="Fix λ, the neighbors' share. By default learned.", metavar="X"),
+    typer.Option(
+        "--lam",
+        help="Fix λ, the neighbors' share; adaptive starts from it. By default learned.",
+        metavar="X",
+    ),
 ]
 Save = Annotated[
     Path | None,

@@ -21,8 +21,8 @@ from vicinal.knnlm.features import NAMES, features
 from vicinal.knnlm.probability import log_weights
 from vicinal.locality import AdaptiveLam, Fitted, Observations
 
-ROWS = 512  # looked at together while features are taken
-TINY = 1e-6
+ROWS = 512  # positions whose features are taken at once
+CONSTANT = 1e-6  # a feature of a smaller spread is the same everywhere
 
 
 @dataclass(frozen=True)
@@ -40,39 +40,48 @@ class Learning:
 
 @dataclass(frozen=True)
 class Examples:
-    """Positions to learn λ from: their features, and log p of the gold token by either model."""
+    """Positions to learn λ from: their features, log p of the gold token by both, the fixed λ."""
 
     features: Float[Tensor, "n features"]
     log_p_knn: Float32[Tensor, " n"]
     log_p_lm: Float32[Tensor, " n"]
+    lam: float
 
-    def rows(self, chosen: Tensor) -> "Examples":
+    def __len__(self) -> int:
+        """Count the positions."""
+        return len(self.log_p_lm)
+
+    def rows(self, rows: Tensor) -> "Examples":
         """Take some of the positions."""
-        return Examples(self.features[chosen], self.log_p_knn[chosen], self.log_p_lm[chosen])
+        return Examples(self.features[rows], self.log_p_knn[rows], self.log_p_lm[rows], self.lam)
+
+    def loss(self, adaptive: AdaptiveLam) -> Float32[Tensor, ""]:
+        """Give the mean of −log p."""
+        logits = adaptive.logits(adaptive.standard(self.features), self.lam)
+        neighbors = self.log_p_knn + logsigmoid(logits)
+        return -torch.logaddexp(neighbors, self.log_p_lm + logsigmoid(-logits)).mean()
 
 
 def fit_adaptive(
-    observations: Observations,
-    lines: Fitted,
-    learning: Learning = Learning(),
+    observations: Observations, lines: Fitted, learning: Learning = Learning()
 ) -> Fitted:
     """Learn to move λ of each query away from the one that was fitted with the *lines*."""
     began = time.perf_counter()
     examples = _examples(observations, lines)
-    n = len(observations)
-    first_held_out = _boundary(observations.documents, n - max(1, int(n * learning.held_out)))
-    train = examples.rows(torch.arange(first_held_out))
-    held_out = examples.rows(torch.arange(first_held_out, n))
+    n = len(examples)
+    cut = _boundary(observations.documents, n - max(1, int(n * learning.held_out)))
+    train, held_out = (examples.rows(rows) for rows in torch.arange(n).tensor_split([cut]))
     generator = torch.Generator().manual_seed(learning.seed)
     start = _initial(train, learning.hidden, generator)
-    adaptive, epochs = _descend(train, held_out, start, lines.lam, (learning, generator))
-    lams = adaptive(examples.features, lines.lam)
+    found, epochs = _descend(train, held_out, start, learning, generator)
+    lams = found(examples.features, lines.lam)
+    seen = (lams.min().item(), lams.mean().item(), lams.max().item())
     return replace(
         lines,
-        loss=_loss(adaptive, examples, lines.lam).item(),
+        loss=examples.loss(found).item(),
         evaluations=float(epochs),
         seconds=time.perf_counter() - began,
-        adaptive=replace(adaptive, seen=(lams.min().item(), lams.mean().item(), lams.max().item())),
+        adaptive=replace(found, seen=seen),
     )
 
 
@@ -82,10 +91,11 @@ def _examples(observations: Observations, lines: Fitted) -> Examples:
             "A λ that adapts is learned from what the base model says of each position, found "
             "nothing. Take observations that `observe` made."
         )
-    several = torch.arange(len(observations)).split(ROWS)
-    parts = [_some_examples(observations.rows(rows), lines) for rows in several]
-    names = ("features", "log_p_knn", "log_p_lm")
-    return Examples(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+    rows = torch.split(torch.arange(len(observations)), ROWS)
+    parts = [_some_examples(observations.rows(r), lines) for r in rows]
+    columns = ("features", "log_p_knn", "log_p_lm")
+    joined = [torch.cat([getattr(part, name) for part in parts]) for name in columns]
+    return Examples(*joined, lines.lam)
 
 
 def _some_examples(observations: Observations, lines: Fitted) -> Examples:
@@ -93,11 +103,12 @@ def _some_examples(observations: Observations, lines: Fitted) -> Examples:
     calibrated = lines.calibration(observations.distances, observations.levels, observations.keys)
     hits = log_weights(calibrated).masked_fill(~observations.hits, -math.inf)
     # Without a neighbor p is the base model's, whatever λ.
-    found = calibrated.isfinite().any(1)
+    none = calibrated.isinf().all(1)
     return Examples(
         features(observations.distances, calibrated, observations.evidence),
-        torch.where(found, torch.logsumexp(hits, 1), observations.log_p_lm),
+        torch.where(none, observations.log_p_lm, torch.logsumexp(hits, 1)),
         observations.log_p_lm,
+        lines.lam,
     )
 
 
@@ -110,15 +121,15 @@ def _boundary(documents: Int64[Tensor, " n"] | None, wanted: int) -> int:
 
 
 def _initial(train: Examples, n_hidden: int, generator: torch.Generator) -> AdaptiveLam:
-    n_features = train.features.shape[1]
+    scale = train.features.std(0, correction=0)
+    n_features = len(scale)
     hidden = torch.randn(n_hidden, n_features + 1, generator=generator) / math.sqrt(n_features)
     hidden[:, -1] = 0
-    scale = train.features.std(0, correction=0)
     return AdaptiveLam(
         names=NAMES,
         mean=train.features.mean(0),
-        # What never differs says nothing; a scale near zero would make it shout.
-        scale=scale.masked_fill(scale < TINY, 1.0),
+        # Were it divided by its spread, a feature that was constant would cry out when it is not.
+        scale=scale.masked_fill(scale < CONSTANT, 1.0),
         hidden=hidden,
         out=torch.zeros(n_hidden + 1),
         seen=(0.0, 0.0, 0.0),
@@ -129,32 +140,23 @@ def _descend(
     train: Examples,
     held_out: Examples,
     start: AdaptiveLam,
-    lam: float,
-    how: tuple[Learning, torch.Generator],
+    learning: Learning,
+    generator: torch.Generator,
 ) -> tuple[AdaptiveLam, int]:
-    learning, generator = how
-    parameters = [start.hidden.clone().requires_grad_(), start.out.clone().requires_grad_()]
-    current = replace(start, hidden=parameters[0], out=parameters[1])
-    optimizer = torch.optim.Adam(parameters, lr=learning.learning_rate)
-    best, best_loss, waited, epochs = start, _loss(start, held_out, lam).item(), 0, 0
+    hidden, out = (tensor.clone().requires_grad_() for tensor in (start.hidden, start.out))
+    moving = replace(start, hidden=hidden, out=out)
+    optimizer = torch.optim.Adam([hidden, out], lr=learning.learning_rate)
+    best, best_loss, waited, epochs = start, held_out.loss(start).item(), 0, 0
     while epochs < learning.epochs and waited < learning.patience:
         epochs += 1
-        order = torch.randperm(len(train.log_p_lm), generator=generator)
-        for rows in order.split(learning.batch):
+        order = torch.randperm(len(train), generator=generator)
+        for rows in torch.split(order, learning.batch):
             optimizer.zero_grad()
-            loss = _loss(current, train.rows(rows), lam)
-            loss.backward()  # type: ignore[no-untyped-call]
+            train.rows(rows).loss(moving).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-        found = replace(start, hidden=parameters[0].detach(), out=parameters[1].detach())
-        loss_held_out = _loss(found, held_out, lam).item()
+        loss = held_out.loss(moving).item()
         waited += 1
-        if loss_held_out < best_loss:
-            kept = {"hidden": found.hidden.clone(), "out": found.out.clone()}
-            best, best_loss, waited = replace(start, **kept), loss_held_out, 0
+        if loss < best_loss:
+            best = replace(start, hidden=hidden.detach().clone(), out=out.detach().clone())
+            best_loss, waited = loss, 0
     return best, epochs
-
-
-def _loss(adaptive: AdaptiveLam, examples: Examples, lam: float) -> Float32[Tensor, ""]:
-    logits = adaptive.logits(adaptive.standard(examples.features), lam)
-    neighbors = examples.log_p_knn + logsigmoid(logits)
-    return -torch.logaddexp(neighbors, examples.log_p_lm + logsigmoid(-logits)).mean()

@@ -51,4 +51,5 @@ def features(
 def _near(calibrated: Float[Tensor, "queries k"]) -> Float[Tensor, "queries k"]:
     """Mark the neighbors no farther than the `NEAR`-th, ties with it included."""
     n = min(NEAR, calibrated.shape[1])
-    return (calibrated <= calibrated.kthvalue(n, dim=1, keepdim=True).values).float()
+    farthest = calibrated.kthvalue(n, dim=1, keepdim=True).values
+    return ((calibrated <= farthest) & calibrated.isfinite()).float()

@@ -59,6 +59,11 @@ class Mixture:
         """Take what was fitted."""
         return cls(fitted.calibration, fitted.lam, fitted.adaptive)
 
+    @property
+    def lam_told(self) -> str:
+        """Tell λ as a table does; of one that adapts, where it lay on what it was fitted on."""
+        return str(self.adaptive) if self.adaptive else f"{self.lam:.3f}"
+
     def calibrated(self, retrieved: Retrieved) -> Float[Tensor, "queries k"]:
         """Give the calibrated distance of every neighbor."""
         return self.calibration(retrieved.distances, retrieved.levels, retrieved.keys)

@@ -39,6 +39,11 @@ class AdaptiveLam:
     out: Float[Tensor, " hidden_and_one"]
     seen: tuple[float, float, float]
 
+    def __str__(self) -> str:
+        """Tell where λ lay, as a person reads it."""
+        smallest, mean, largest = self.seen
+        return f"{smallest:.2f}..{largest:.2f}, mean {mean:.2f}"
+
     def standard(
         self, features: Float[Tensor, "queries features"]
     ) -> Float[Tensor, "queries features"]:
