@@ -83,7 +83,7 @@ def test_it_writes_a_page_with_its_tables_and_figures(report):
     assert told["moved"]["helped"] > 0
     assert told["moved"]["hurt"] > 0
     settings = told["settings"]
-    assert (settings["rung"], settings["k"]) == ("linear", "8")
+    assert (settings["rung"], settings["k"]) == ("adaptive", "8")
     assert (settings["sample"], settings["seed"]) == ("400", "1")
     assert settings["vicinal"]
     page = written["report.html"].decode()
@@ -100,9 +100,10 @@ def test_a_document_called_like_markup_is_only_a_name(report):
 
 
 def test_the_tables_have_every_rung_and_level(report):
-    """Four calibrations of three levels were fitted."""
+    """Five rungs of three levels were fitted."""
     rows = files(report[0])["tables/parameters.csv"].decode().splitlines()
-    assert [row.split(",")[0] for row in rows[1::3]] == ["temperature", "bias", "linear", "mlp"]
+    names = ["temperature", "bias", "linear", "mlp", "adaptive"]
+    assert [row.split(",")[0] for row in rows[1::3]] == names
     assert [row.split(",")[2] for row in rows[1:4]] == ["not local", "project", "directory"]
     assert "most helped 1,test," in files(report[0])["tables/cases.csv"].decode()
     curves = files(report[0])["figures/figure2.csv"].decode()

@@ -68,9 +68,7 @@ def analyze(
     from vicinal.analysis import Wanted, look, missing_packages
     from vicinal.knnlm import KNNLM, Choice, preferred
 
-    missing = missing_packages()
-    if missing:
-        raise EvaluationError(f"A report needs {' and '.join(missing)}: pip install vicinal[plot].")
+    _refuse(missing_packages())
     opened, settings, lm = parts.open_with_model(store)
     parameters = _parameters(params, opened)
     model = KNNLM.from_store(opened, lm, parameters, Choice(k=k, index=index, rung=rung))
@@ -90,6 +88,11 @@ def analyze(
     fitted.show(parameters, as_json=False)
     counts = {"moved": f"{found.moved.n_helped:,} up, {found.moved.n_hurt:,} down"}
     output.print_facts({**counts, "report": page})
+
+
+def _refuse(missing: list[str]) -> None:
+    if missing:
+        raise EvaluationError(f"A report needs {' and '.join(missing)}: pip install vicinal[plot].")
 
 
 def _parameters(file: Path | None, store: "Datastore") -> "Parameters":

@@ -94,8 +94,8 @@ def _examples(observations: Observations, lines: Fitted) -> Examples:
     rows = torch.split(torch.arange(len(observations)), ROWS)
     parts = [_some_examples(observations.rows(r), lines) for r in rows]
     columns = ("features", "log_p_knn", "log_p_lm")
-    joined = [torch.cat([getattr(part, name) for part in parts]) for name in columns]
-    return Examples(*joined, lines.lam)
+    joined = {name: torch.cat([getattr(part, name) for part in parts]) for name in columns}
+    return Examples(joined["features"], joined["log_p_knn"], joined["log_p_lm"], lines.lam)
 
 
 def _some_examples(observations: Observations, lines: Fitted) -> Examples:
