@@ -23,7 +23,14 @@ from vicinal.evaluation import (
     table,
 )
 from vicinal.knnlm import KNNLM, Choice
-from vicinal.locality import LevelCalibration, MLPCalibration, Observations, Recipe, fit_lines
+from vicinal.locality import (
+    Evidence,
+    LevelCalibration,
+    MLPCalibration,
+    Observations,
+    Recipe,
+    fit_lines,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +45,11 @@ def seen() -> Observations:
     )
     hits = torch.zeros(n, k, dtype=torch.bool).scatter(1, gold, 1)
     log_p_lm = -3 * torch.rand(n, generator=generator)
-    return Observations(distances, levels.byte(), hits, log_p_lm, torch.randn(n, 4))
+    values = torch.randint(1, 9, (n, k), generator=generator).masked_fill(hits, 0).int()
+    log_p = torch.randn(n, 9, generator=generator).log_softmax(1)
+    documents, evidence = torch.arange(n) // 20, Evidence.of(values, log_p)
+    keys = torch.randn(n, 4, generator=generator)
+    return Observations(distances, levels.byte(), hits, log_p_lm, keys, documents, evidence)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +63,7 @@ def examined(store, lm, model, *patterns, size=None) -> Examination:
 
 
 def test_the_rungs_are_named_in_order():
-    """The rows are those of the paper and its baselines, the base model first."""
+    """The rows are the paper's and its baselines, the base model first, what is beyond it last."""
     assert RUNGS == ("lm", "knn", "temperature", "bias", "linear", "mlp", "adaptive")
     assert RUNGS[2:] == FITTED
 
@@ -60,15 +71,17 @@ def test_the_rungs_are_named_in_order():
 def test_each_rung_is_at_least_as_good_as_those_it_generalizes(seen):
     """Linear beats temperature and biases, and the network begins where linear ends."""
     told = []
-    found = fit_ladder(
-        seen, ["mlp", "linear", "bias", "temperature"], Recipe(), n_levels=3, progress=told.append
-    )
-    assert list(found) == told == ["temperature", "bias", "linear", "mlp"]
+    found = fit_ladder(seen, [*reversed(FITTED)], Recipe(), n_levels=3, progress=told.append)
+    assert list(found) == told == list(FITTED)
     assert found["linear"].loss <= found["temperature"].loss + 1e-6
     assert found["linear"].loss <= found["bias"].loss + 1e-6
     assert isinstance(found["mlp"].calibration, MLPCalibration)
     assert torch.equal(found["mlp"].calibration.lines.weights, found["linear"].calibration.weights)
     assert found["mlp"].lam == found["linear"].lam
+    assert found["adaptive"].calibration is found["linear"].calibration
+    assert found["adaptive"].lam == found["linear"].lam
+    assert found["adaptive"].loss <= found["linear"].loss + 1e-6
+    assert [name for name, f in found.items() if f.adaptive] == ["adaptive"]
     assert found["temperature"].calibration.biases.tolist() == [0.0] * 3
     assert found["bias"].calibration.weights[1:].tolist() == [1.0, 1.0]
 
@@ -80,6 +93,10 @@ def test_only_what_was_asked_for_is_given(seen):
     assert told == ["temperature", "linear", "mlp"]
     assert list(found) == ["mlp"]
     assert list(fit_ladder(seen, ["bias"], Recipe(), n_levels=3)) == ["bias"]
+    told.clear()
+    found = fit_ladder(seen, ["adaptive"], Recipe(), n_levels=3, progress=told.append)
+    assert told == ["temperature", "linear", "adaptive"]
+    assert list(found) == ["adaptive"]
 
 
 def test_adam_climbs_the_ladder_too(seen):
