@@ -244,3 +244,10 @@ def test_blocks_of_positions_make_no_difference(seen, monkeypatch):
     parts = fit_adaptive(seen, FIXED, short)
     assert parts.loss == pytest.approx(whole.loss, rel=1e-5)
     torch.testing.assert_close(parts.adaptive.out, whole.adaptive.out, rtol=1e-3, atol=1e-5)
+
+
+def test_one_position_is_too_few_to_learn_from(seen):
+    """It is held out, nothing is left to learn from, and λ stays as it was."""
+    found = fit_adaptive(seen.rows(torch.tensor([7])), FIXED, QUICK)
+    assert found.adaptive.seen == pytest.approx((0.4, 0.4, 0.4))
+    assert found.evaluations == QUICK.patience

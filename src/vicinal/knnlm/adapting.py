@@ -42,6 +42,7 @@ class Learning:
 class Examples:
     """Positions to learn λ from: their features, log p of the gold token by both, the fixed λ."""
 
+    names: tuple[str, ...]
     features: Float[Tensor, "n features"]
     log_p_knn: Float32[Tensor, " n"]
     log_p_lm: Float32[Tensor, " n"]
@@ -53,7 +54,8 @@ class Examples:
 
     def rows(self, rows: Tensor) -> "Examples":
         """Take some of the positions."""
-        return Examples(self.features[rows], self.log_p_knn[rows], self.log_p_lm[rows], self.lam)
+        columns = (self.features[rows], self.log_p_knn[rows], self.log_p_lm[rows])
+        return Examples(self.names, *columns, self.lam)
 
     def loss(self, adaptive: AdaptiveLam) -> Float32[Tensor, ""]:
         """Give the mean of −log p."""
@@ -71,9 +73,7 @@ def fit_adaptive(
     n = len(examples)
     cut = _boundary(observations.documents, n - max(1, int(n * learning.held_out)))
     train, held_out = (examples.rows(rows) for rows in torch.arange(n).tensor_split([cut]))
-    generator = torch.Generator().manual_seed(learning.seed)
-    start = _initial(train, learning.hidden, generator)
-    found, epochs = _descend(train, held_out, start, learning, generator)
+    found, epochs = learn(train, held_out, learning)
     lams = found(examples.features, lines.lam)
     seen = (lams.min().item(), lams.mean().item(), lams.max().item())
     return replace(
@@ -85,6 +85,29 @@ def fit_adaptive(
     )
 
 
+def learn(train: Examples, held_out: Examples, learning: Learning) -> tuple[AdaptiveLam, int]:
+    """Learn from some examples, and choose by others; give the network and the epochs it took."""
+    generator = torch.Generator().manual_seed(learning.seed)
+    start = _initial(train if len(train) else held_out, learning.hidden, generator)
+    hidden, out = (tensor.clone().requires_grad_() for tensor in (start.hidden, start.out))
+    moving = replace(start, hidden=hidden, out=out)
+    optimizer = torch.optim.Adam([hidden, out], lr=learning.learning_rate)
+    best, best_loss, waited, epochs = start, held_out.loss(start).item(), 0, 0
+    while epochs < learning.epochs and waited < learning.patience:
+        epochs += 1
+        order = torch.randperm(len(train), generator=generator)
+        for rows in torch.split(order, learning.batch):
+            optimizer.zero_grad()
+            train.rows(rows).loss(moving).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        loss = held_out.loss(moving).item()
+        waited += 1
+        if loss < best_loss:
+            best = replace(start, hidden=hidden.detach().clone(), out=out.detach().clone())
+            best_loss, waited = loss, 0
+    return best, epochs
+
+
 def _examples(observations: Observations, lines: Fitted) -> Examples:
     if observations.evidence is None:
         raise CalibrationError(
@@ -94,8 +117,8 @@ def _examples(observations: Observations, lines: Fitted) -> Examples:
     rows = torch.split(torch.arange(len(observations)), ROWS)
     parts = [_some_examples(observations.rows(r), lines) for r in rows]
     columns = ("features", "log_p_knn", "log_p_lm")
-    joined = {name: torch.cat([getattr(part, name) for part in parts]) for name in columns}
-    return Examples(joined["features"], joined["log_p_knn"], joined["log_p_lm"], lines.lam)
+    joined = [torch.cat([getattr(part, name) for part in parts]) for name in columns]
+    return Examples(NAMES, *joined, lines.lam)
 
 
 def _some_examples(observations: Observations, lines: Fitted) -> Examples:
@@ -105,6 +128,7 @@ def _some_examples(observations: Observations, lines: Fitted) -> Examples:
     # Without a neighbor p is the base model's, whatever λ.
     none = calibrated.isinf().all(1)
     return Examples(
+        NAMES,
         features(observations.distances, calibrated, observations.evidence),
         torch.where(none, observations.log_p_lm, torch.logsumexp(hits, 1)),
         observations.log_p_lm,
@@ -126,7 +150,7 @@ def _initial(train: Examples, n_hidden: int, generator: torch.Generator) -> Adap
     hidden = torch.randn(n_hidden, n_features + 1, generator=generator) / math.sqrt(n_features)
     hidden[:, -1] = 0
     return AdaptiveLam(
-        names=NAMES,
+        names=train.names,
         mean=train.features.mean(0),
         # Were it divided by its spread, a feature that was constant would cry out when it is not.
         scale=scale.masked_fill(scale < CONSTANT, 1.0),
@@ -134,29 +158,3 @@ def _initial(train: Examples, n_hidden: int, generator: torch.Generator) -> Adap
         out=torch.zeros(n_hidden + 1),
         seen=(0.0, 0.0, 0.0),
     )
-
-
-def _descend(
-    train: Examples,
-    held_out: Examples,
-    start: AdaptiveLam,
-    learning: Learning,
-    generator: torch.Generator,
-) -> tuple[AdaptiveLam, int]:
-    hidden, out = (tensor.clone().requires_grad_() for tensor in (start.hidden, start.out))
-    moving = replace(start, hidden=hidden, out=out)
-    optimizer = torch.optim.Adam([hidden, out], lr=learning.learning_rate)
-    best, best_loss, waited, epochs = start, held_out.loss(start).item(), 0, 0
-    while epochs < learning.epochs and waited < learning.patience:
-        epochs += 1
-        order = torch.randperm(len(train), generator=generator)
-        for rows in torch.split(order, learning.batch):
-            optimizer.zero_grad()
-            train.rows(rows).loss(moving).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        loss = held_out.loss(moving).item()
-        waited += 1
-        if loss < best_loss:
-            best = replace(start, hidden=hidden.detach().clone(), out=out.detach().clone())
-            best_loss, waited = loss, 0
-    return best, epochs
