@@ -116,9 +116,13 @@ def _examples(observations: Observations, lines: Fitted) -> Examples:
         )
     rows = torch.split(torch.arange(len(observations)), ROWS)
     parts = [_some_examples(observations.rows(r), lines) for r in rows]
-    columns = ("features", "log_p_knn", "log_p_lm")
-    joined = [torch.cat([getattr(part, name) for part in parts]) for name in columns]
-    return Examples(NAMES, *joined, lines.lam)
+    return Examples(
+        NAMES,
+        torch.cat([part.features for part in parts]),
+        torch.cat([part.log_p_knn for part in parts]),
+        torch.cat([part.log_p_lm for part in parts]),
+        lines.lam,
+    )
 
 
 def _some_examples(observations: Observations, lines: Fitted) -> Examples:
