@@ -35,7 +35,7 @@ from vicinal.paper.fitting import PAPER, RECIPES, Measuring
 from vicinal.paper.scene import Scene, Variation
 
 RUNGS = ("temperature", "linear")
-ENDS = 200  # documents that are encoded again with an end
+ENDS = 60  # documents that are encoded again with an end
 PAPER_EPOCHS = 200
 
 
