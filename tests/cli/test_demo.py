@@ -9,6 +9,7 @@ import pytest
 from vicinal.cli import demo, demonstration, packages
 from vicinal.datastore import Datastore
 from vicinal.errors import CorpusError
+from vicinal.evaluation import RUNGS
 
 BODY = "\n\ndef {verb}_{name}(self, level):\n    return self.{verb}(level) + {n}\n"
 
@@ -48,7 +49,7 @@ def test_it_tells_the_ladder_the_lines_and_writes_a_page(run, tmp_path):
     """A person reads every rung and level, and finds the report beside the store."""
     outcome = run()
     assert outcome.code == 0, outcome.err
-    for word in ("lm", "knn", "temperature", "bias", "linear", "mlp", "project", "directory"):
+    for word in (*RUNGS, "project", "directory"):
         assert re.search(rf"\b{word}\b", outcome.out), word
     assert str(tmp_path / "trees.html") in outcome.out
     page = (tmp_path / "trees.html").read_text("utf-8")
