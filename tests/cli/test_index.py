@@ -146,7 +146,7 @@ def test_a_domain_of_ones_own_is_a_file(index, tmp_path):
 
 def test_an_interruption_keeps_what_was_stored(projects, tmp_path, tiny_model, index):
     """Ctrl-C ends the process with one line and 130; the same command then does only the rest."""
-    for i in range(8):
+    for i in range(16):  # enough that a busy machine still interrupts in the middle
         (projects / "kettle" / f"long_{i}.py").write_text(f"x_{i} = 1\n" * 2000)
     store = tmp_path / "store"
     command = [sys.executable, "-c", "from vicinal.cli import main; main()", "index"]
@@ -160,9 +160,9 @@ def test_an_interruption_keeps_what_was_stored(projects, tmp_path, tiny_model, i
     assert err.count("\n") == 1
     assert "stay stored" in err
     before = stored(store)
-    assert 0 < before < 12
+    assert 0 < before < 20
     after = index(projects).json
-    assert (after["unchanged"], after["added"]) == (before, 12 - before)
+    assert (after["unchanged"], after["added"]) == (before, 20 - before)
 
 
 def stored(store) -> int:
