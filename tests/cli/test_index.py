@@ -151,7 +151,13 @@ def test_an_interruption_keeps_what_was_stored(projects, tmp_path, tiny_model, i
     store = tmp_path / "store"
     command = [sys.executable, "-c", "from vicinal.cli import main; main()", "index"]
     command += [str(projects), "--store", str(store), "--model", str(tiny_model)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores Ctrl-C, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while process.poll() is None and not stored(store):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
